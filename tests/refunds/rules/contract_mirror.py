@@ -6,12 +6,14 @@ request by field number alone, as the contract's own decoder does. Refusals are 
 
 from functools import lru_cache
 
-from eth_abi import encode
+from eth_abi.abi import encode
 from eth_abi.packed import encode_packed
-from eth_keys.backends import NativeECCBackend
+from eth_keys.backends.native.main import NativeECCBackend
 from eth_keys.datatypes import Signature
-from eth_keys.exceptions import BadSignature, ValidationError
-from eth_utils import keccak, to_checksum_address
+from eth_keys.exceptions import BadSignature
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+from eth_utils.exceptions import ValidationError
 
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 DOMAIN_TEXTS = {"pool": "WithdrawMsg", "deposit": "Withdraw", "burn": "Mint"}
@@ -23,7 +25,7 @@ FIELD_SIZES = {
 
 
 class Revert(Exception):
-    """The contract would not take it."""
+    """The contract refuses it."""
 
 
 def require(held: bool, reason: str) -> None:
@@ -32,7 +34,7 @@ def require(held: bool, reason: str) -> None:
 
 
 def set_hash(signers: list[bytes], powers: list[int]) -> bytes:
-    """What the contract keeps of its validator set."""
+    """What the contract stores of its validator set."""
     words = [encode(["address"], [to_checksum_address(signer)]) for signer in signers]
     words += [encode(["uint256"], [power]) for power in powers]  # the elements of packed arrays are padded
     return keccak(b"".join(words))
@@ -103,7 +105,8 @@ def decode(kind: str, raw: bytes) -> dict[int, int | bytes]:
     while at < len(raw):
         key, at = _varint(raw, at)
         known = FIELD_SIZES[kind].get(key >> 3)
-        require(known is not None, "the mirror knows no skipped fields")
+        if known is None:
+            raise Revert("the mirror knows no skipped fields")
         value, at = _varint(raw, at)
         if known == "uint64":
             fields[key >> 3] = value

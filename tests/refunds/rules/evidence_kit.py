@@ -1,5 +1,7 @@
 """Keys, transfers and requests for the evidence tests."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from pathlib import Path
@@ -9,13 +11,17 @@ from coincurve import PrivateKey
 from msgspec.structs import replace
 
 from app.network.rules.quorum import ValidatorSet
+from app.transfers.rules.refunds.claimable import RequestValidation
 from app.transfers.rules.refunds.request_checks import RefundContext, signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, sign_digest
+from app.values.identifiers import ChainId, TransferId
+from tests.refunds.rules.contract_mirror import execute
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 KINDS = tuple(SendKind)
+POLYGON = ChainId(137)
 
 
 def vector(name: str) -> dict[str, Any]:
@@ -32,12 +38,16 @@ def some(name: str, size: int = 20) -> bytes:
     return hashlib.sha256(f"test bytes {name}".encode()).digest()[:size]
 
 
+def transfer_id(name: str) -> TransferId:
+    return TransferId(some(name, 32))
+
+
 def context(kind: SendKind, **changes: Any) -> RefundContext:
     """A transfer about which everything is known."""
     known = RefundContext(
-        transfer_id=some(f"transfer {kind}", 32),
+        transfer_id=transfer_id(f"transfer {kind}"),
         kind=kind,
-        src_chain_id=137,
+        src_chain_id=POLYGON,
         contract=some(f"contract {kind}"),
         token=some("token"),
         receiver=some("sender"),
@@ -49,18 +59,18 @@ def context(kind: SendKind, **changes: Any) -> RefundContext:
 def request_for(ctx: RefundContext, **changes: Any) -> RefundRequest:
     """The request that pays the whole transfer back."""
     assert ctx.kind and ctx.receiver and ctx.token and ctx.amount
-    own: dict[str, Any] = {
+    own: dict[SendKind, dict[str, Any]] = {
         SendKind.POOL: {"chain_id": ctx.src_chain_id, "seqnum": 77},
         SendKind.DEPOSIT: {"ref_chain_id": ctx.src_chain_id, "burn_account": some("burner")},
         SendKind.BURN: {"ref_chain_id": ctx.src_chain_id, "depositor": some("depositor")},
-    }[ctx.kind]
+    }
     whole = RefundRequest(
         kind=ctx.kind,
         receiver=ctx.receiver,
         token=ctx.token,
         amount=ctx.amount,
         ref_id=ctx.transfer_id,
-        **own,
+        **own[ctx.kind],
     )
     return replace(whole, **changes)
 
@@ -74,9 +84,26 @@ def sign(ctx: RefundContext, wd_onchain: bytes, private_key: bytes) -> bytes:
     return sign_digest(signing_digest(ctx.kind, ctx.src_chain_id, ctx.contract, wd_onchain), private_key)
 
 
-def members(powers: dict[bytes, int], version: int = 1, chain_id: int = 137) -> ValidatorSet:
+def members(powers: dict[bytes, int], version: int = 1, chain_id: ChainId = POLYGON) -> ValidatorSet:
     """A set from private keys and powers."""
     return ValidatorSet.of(chain_id, version, ((address_of(who), power) for who, power in powers.items()))
+
+
+def pay(
+    ctx: RefundContext, validation: RequestValidation, validators: ValidatorSet
+) -> dict[int, int | bytes]:
+    """What the contract with these validators pays on the request, by number of field. Raises Revert."""
+    assert ctx.kind and ctx.src_chain_id and ctx.contract
+    return execute(
+        ctx.kind.value,
+        ctx.src_chain_id,
+        ctx.contract,
+        validators.contract_hash,
+        validation.wd_onchain,
+        list(validation.sorted_sigs),
+        list(validators.signers),
+        list(validators.powers),
+    )
 
 
 def twin(signature: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The message by which clients ask for a refund, and its form in the OpenAPI document."""
+"""The message by which clients request a refund, and its form in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.refunds.schemas import PLAIN_REQUEST
-from app.transfers.rules.refunds.refund_pb2 import WithdrawReq
+from app.transfers.rules.refunds.refund_pb2 import REFUND_TRANSFER, WithdrawReq
 from app.transfers.rules.refunds.request_message import decode_base64, read_withdraw_request
 
 IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
 
 
 @given(IDS, st.none() | st.integers(2**28, 2**35 - 1))
-def test_the_plain_message_has_the_documented_form(xfer_id: str, req_id: int | None) -> None:
-    message = WithdrawReq(xfer_id=xfer_id, req_id=req_id, withdraw_type=1)
+def test_plain_message_has_documented_form(xfer_id: str, req_id: int | None) -> None:
+    message = WithdrawReq(xfer_id=xfer_id, req_id=req_id, withdraw_type=REFUND_TRANSFER)
     text = base64.b64encode(message.SerializeToString()).decode()
     assert re.fullmatch(PLAIN_REQUEST, text)
     read = read_withdraw_request(decode_base64(text))
@@ -26,7 +26,7 @@ def test_the_plain_message_has_the_documented_form(xfer_id: str, req_id: int | N
 
 
 @given(st.from_regex(re.compile(PLAIN_REQUEST, re.ASCII), fullmatch=True))
-def test_what_has_the_documented_form_is_read(text: str) -> None:
+def test_documented_form_is_read(text: str) -> None:
     read = read_withdraw_request(decode_base64(text.removesuffix("\n")))
     assert read.refund_of is not None
     assert len(read.refund_of) == 32
@@ -39,6 +39,6 @@ def test_base64_of_either_alphabet_padded_or_not(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["A", "=", "A=A=", "AAAAA", "A A=", "\u00e4AAA", "AAAA\n", "*AAA", "AA==="])
-def test_what_is_no_base64(text: str) -> None:
+def test_other_text_is_not_base64(text: str) -> None:
     with pytest.raises(ValueError, match="is not base64: send"):
         decode_base64(text)

@@ -1,4 +1,7 @@
+"""When a refund is proven, and which signatures are refused."""
+
 from itertools import permutations
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,38 +17,30 @@ from app.transfers.rules.refunds.request_checks import (
 from app.values import crypto
 from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
-from tests.refunds.rules.contract_mirror import Revert, execute
+from app.values.identifiers import ChainId, TransferId
+from tests.refunds.rules.contract_mirror import Revert
 from tests.refunds.rules.evidence_kit import (
     KINDS,
+    POLYGON,
     context,
     every_flip,
     key,
     members,
+    pay,
     request_for,
     sign,
     sign_with_nonce,
     some,
+    transfer_id,
     twin,
     wd_for,
 )
 
 KEYS = [key(name) for name in range(4)]
 SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)))  # quorum 67
+ETHEREUM = ChainId(1)
+NO_TRANSFER = TransferId(bytes(32))
 UNKNOWN_PARTS = ("kind", "src_chain_id", "contract", "token", "receiver", "amount")
-
-
-def contract_takes(ctx: RefundContext, validation, validators: ValidatorSet) -> dict[int, int | bytes]:
-    assert ctx.kind and ctx.src_chain_id and ctx.contract
-    return execute(
-        ctx.kind.value,
-        ctx.src_chain_id,
-        ctx.contract,
-        validators.contract_hash,
-        validation.wd_onchain,
-        list(validation.sorted_sigs),
-        list(validators.signers),
-        list(validators.powers),
-    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,19 +50,19 @@ def test_refund_is_served_exactly_at_quorum(kind):
     signatures = {who: sign(ctx, wd_onchain, who) for who in KEYS}
     for order in permutations(KEYS):
         for count in range(len(order) + 1):
-            heard = order[:count]
-            verdict = validate_refund(ctx, [wd_onchain], [signatures[who] for who in heard], SET)
-            power = sum(SET.power_of(address_of(who)) or 0 for who in heard)
+            signed = order[:count]
+            verdict = validate_refund(ctx, [wd_onchain], [signatures[who] for who in signed], SET)
+            power = sum(SET.power_of(address_of(who)) or 0 for who in signed)
             assert verdict.requests[0].power_signed == power
             assert (verdict.served is not None) == (power >= 67)
             assert bool(verdict.missing) == (power < 67)
-            assert set(verdict.not_signed) == {address_of(who) for who in KEYS if who not in heard}
+            assert set(verdict.not_signed) == {address_of(who) for who in KEYS if who not in signed}
             if verdict.served:
-                fields = contract_takes(ctx, verdict.served, SET)
+                fields = pay(ctx, verdict.served, SET)
                 assert ctx.transfer_id in fields.values()
             else:
                 with pytest.raises(Revert, match="quorum not reached"):
-                    contract_takes(ctx, verdict.requests[0], SET)
+                    pay(ctx, verdict.requests[0], SET)
 
 
 def test_quorum_is_enough_one_less_is_not():
@@ -103,11 +98,11 @@ def test_flipped_request_bit_serves_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_signature_binds_chain_contract_and_kind(kind):
+def test_signature_binds_chain_contract_and_kind(kind):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     others = [replace(ctx, contract=contract) for contract in every_flip(ctx.contract or b"")]
-    others += [replace(ctx, src_chain_id=137 ^ (1 << bit)) for bit in range(32)]
+    others += [replace(ctx, src_chain_id=POLYGON ^ (1 << bit)) for bit in range(32)]
     others += [replace(ctx, kind=each) for each in KINDS if each is not kind]
     for other in others:
         signatures = [sign(other, wd_onchain, who) for who in KEYS]
@@ -117,14 +112,14 @@ def test_a_signature_binds_chain_contract_and_kind(kind):
 def test_digest_needs_real_address_and_chain():
     for contract in (b"", bytes(19), bytes(32)):
         with pytest.raises(ValueError, match="20 bytes"):
-            domain_separator(SendKind.POOL, 1, contract)
+            domain_separator(SendKind.POOL, ETHEREUM, contract)
     for chain_id in (-1, 2**256):
         with pytest.raises(ValueError, match="chain id"):
-            signing_digest(SendKind.POOL, chain_id, bytes(20), b"")
+            signing_digest(SendKind.POOL, ChainId(chain_id), bytes(20), b"")
 
 
 CONTRADICTED = [
-    ({"ref_id": some("another transfer", 32)}, "refers to transfer"),
+    ({"ref_id": transfer_id("another transfer")}, "refers to transfer"),
     ({"receiver": some("thief")}, "sent"),
     ({"token": some("another token")}, "pays token"),
     ({"amount": 5_000_001}, "only 5000000 was sent"),
@@ -147,7 +142,7 @@ def test_contradicted_request_counts_for_nothing(kind, changes, reason):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_request_for_another_chain_is_contradicted(kind):
+def test_request_for_other_chain_is_contradicted(kind):
     ctx = context(kind)
     name = "chain_id" if kind is SendKind.POOL else "ref_chain_id"
     (words,) = contradictions(wd_for(ctx, **{name: 56}), ctx)
@@ -175,7 +170,7 @@ def test_only_what_is_known_contradicts(kind):
     assert contradictions(wrong, bare) == ()
     assert len(contradictions(wrong, ctx)) == 3
     assert contradictions(wrong, replace(bare, amount=5)) == ("it pays 9999999, but only 5 was sent",)
-    elsewhere = RefundContext(transfer_id=some("another transfer", 32))
+    elsewhere = RefundContext(transfer_id=transfer_id("another transfer"))
     assert "refers to transfer" in contradictions(wrong, elsewhere)[0]
 
 
@@ -186,10 +181,10 @@ def test_request_of_other_kind_is_contradicted():
     assert "cannot be read as the Withdraw" in contradictions(for_pool, deposit)[0]
 
 
-def test_unreadable_request_is_contradicted_at_once():
-    bare = RefundContext(transfer_id=bytes(32))
-    assert contradictions(b"\xff\xff", bare) == ("it cannot be read as any kind of refund request",)
-    assert contradictions(b"", bare) == ("it cannot be read as any kind of refund request",)
+def test_unreadable_request_is_contradicted():
+    bare = RefundContext(transfer_id=NO_TRANSFER)
+    for unreadable in (b"\xff\xff", b""):
+        assert contradictions(unreadable, bare) == ("it cannot be read as any kind of refund request",)
 
 
 @pytest.mark.parametrize("part", UNKNOWN_PARTS)
@@ -241,8 +236,8 @@ def test_signature_by_non_validator_is_refused():
     assert signature_is_provably_false(ctx, [first, second], over_second, SET) is None
 
 
-def test_signature_over_contradicted_request_counts_nothing():
-    """It is kept."""
+def test_signature_over_contradiction_is_retained():
+    """It counts for nothing."""
     ctx = context(SendKind.POOL)
     right, wrong = wd_for(ctx), wd_for(ctx, receiver=some("thief"))
     over_wrong = sign(ctx, wrong, KEYS[3])
@@ -255,7 +250,7 @@ def test_signature_over_contradicted_request_counts_nothing():
 
 
 @pytest.mark.parametrize("spoil", [twin, lambda s: s[:64], lambda s: s + b"\0", lambda s: s[:64] + b"\1"])
-def test_malformed_signatures_are_refused_whatever_is_known(spoil):
+def test_malformed_signature_is_always_refused(spoil):
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     spoiled = spoil(sign(ctx, wd_onchain, KEYS[3]))
@@ -270,7 +265,7 @@ def test_second_signature_adds_no_power():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     plain = sign(ctx, wd_onchain, KEYS[3])
-    digest = signing_digest(SendKind.POOL, 137, ctx.contract or b"", wd_onchain)
+    digest = signing_digest(SendKind.POOL, POLYGON, ctx.contract or b"", wd_onchain)
     second = sign_with_nonce(digest, KEYS[3], 12345)
     assert second != plain
     for order in ([plain, second], [second, plain], [plain] * 3 + [second] * 2):
@@ -292,12 +287,12 @@ def test_two_requests_at_quorum_serve_none():
     assert both.served is None
     assert both.requested
     assert "2 different requests are signed by a quorum" in both.missing[0]
-    # A contradicted one at its side does not count as a second.
+    # A contradicted one next to it does not count as a second.
     wrong = wd_for(ctx, receiver=some("thief"))
     over_wrong = [sign(ctx, wrong, who) for who in KEYS]
-    beside = validate_refund(ctx, [first, wrong], over_first + over_wrong, SET)
-    assert beside.served is not None
-    assert beside.served.wd_onchain == first
+    with_contradicted = validate_refund(ctx, [first, wrong], over_first + over_wrong, SET)
+    assert with_contradicted.served is not None
+    assert with_contradicted.served.wd_onchain == first
 
 
 def test_the_same_request_twice_is_one():
@@ -308,22 +303,22 @@ def test_the_same_request_twice_is_one():
     assert len(verdict.requests) == 1
 
 
-def test_a_rotation_counts_only_who_stayed():
+def test_rotation_counts_only_who_stayed():
     ctx = context(SendKind.DEPOSIT)
     wd_onchain = wd_for(ctx)
     old = [sign(ctx, wd_onchain, who) for who in KEYS[2:]]
     assert validate_refund(ctx, [wd_onchain], old, SET).served  # 70 of 100
     newcomer = key("newcomer")
     rotated = members({KEYS[1]: 20, KEYS[2]: 30, newcomer: 50}, version=2)
-    fallen = validate_refund(ctx, [wd_onchain], old, rotated)
-    assert fallen.served is None
-    assert fallen.requested
-    assert fallen.requests[0].signed == ((address_of(KEYS[2]), old[0]),)
+    rotated_away = validate_refund(ctx, [wd_onchain], old, rotated)
+    assert rotated_away.served is None
+    assert rotated_away.requested
+    assert rotated_away.requests[0].signed == ((address_of(KEYS[2]), old[0]),)
     again = validate_refund(ctx, [wd_onchain], [*old, sign(ctx, wd_onchain, newcomer)], rotated)
     assert again.served
-    contract_takes(ctx, again.served, rotated)
+    pay(ctx, again.served, rotated)
     with pytest.raises(Revert):
-        contract_takes(ctx, again.served, SET)
+        pay(ctx, again.served, SET)
 
 
 def test_powerless_member_signs_without_effect():
@@ -335,25 +330,25 @@ def test_powerless_member_signs_without_effect():
     assert signature_is_provably_false(ctx, [wd_onchain], sign(ctx, wd_onchain, KEYS[0]), validators) is None
     both = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS[:2]], validators)
     assert both.served
-    contract_takes(ctx, both.served, validators)
+    pay(ctx, both.served, validators)
 
 
 def test_an_empty_set_serves_nothing():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
-    assert validate_refund(ctx, [wd_onchain], [], ValidatorSet.of(137, 1, ())).served is None
+    assert validate_refund(ctx, [wd_onchain], [], ValidatorSet.of(POLYGON, 1, ())).served is None
 
 
 def test_another_chains_validators_are_refused():
     ctx = context(SendKind.POOL)
-    elsewhere = members({KEYS[0]: 1}, chain_id=1)
+    elsewhere = members({KEYS[0]: 1}, chain_id=ETHEREUM)
     with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
         validate_refund(ctx, [], [], elsewhere)
     with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
         signature_is_provably_false(ctx, [], bytes(65), elsewhere)
 
 
-def test_another_validation_recovers_nothing_again():
+def test_repeated_validation_recovers_nothing():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx, seqnum=4242)
     signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
@@ -365,16 +360,17 @@ def test_another_validation_recovers_nothing_again():
 
 def test_a_context_has_whole_ids_and_addresses():
     with pytest.raises(ValueError, match="32 bytes"):
-        RefundContext(transfer_id=b"")
+        RefundContext(transfer_id=TransferId(b""))
     for name in ("contract", "token", "receiver"):
+        short: dict[str, Any] = {name: b"short"}
         with pytest.raises(ValueError, match="20 bytes"):
-            RefundContext(transfer_id=bytes(32), **{name: b"short"})
+            RefundContext(transfer_id=NO_TRANSFER, **short)
 
 
-def test_the_digest_matches_what_was_signed_elsewhere():
+def test_each_kind_has_its_own_digest():
     """The domain's three texts lead to three digests of the same bytes."""
     wd_onchain = wd_for(context(SendKind.POOL))
-    digests = {signing_digest(kind, 137, some("contract"), wd_onchain) for kind in KINDS}
+    digests = {signing_digest(kind, POLYGON, some("contract"), wd_onchain) for kind in KINDS}
     assert len(digests) == 3
     assert all(len(sign_digest(digest, KEYS[0])) == 65 for digest in digests)
 

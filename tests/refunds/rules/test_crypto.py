@@ -1,5 +1,7 @@
+"""Hashes, addresses and signatures, against other implementations."""
+
 import pytest
-from eth_keys.backends import NativeECCBackend
+from eth_keys.backends.native.main import NativeECCBackend
 from eth_keys.datatypes import PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +81,7 @@ def test_a_signature_recovers_to_its_signer(digest, secret):
 
 
 @pytest.mark.parametrize("number", range(10))
-def test_signing_and_recovering_agree_with_another_implementation(number):
+def test_signature_equals_other_implementation(number):
     digest, secret = some(f"digest {number}", 32), key(number)
     signature = sign_digest(digest, secret)
     assert ecrecover(digest, signature) == recover_signer(digest, signature) == address_of(secret)
@@ -88,7 +90,7 @@ def test_signing_and_recovering_agree_with_another_implementation(number):
     assert recover_signer(digest, other_bytes) == address_of(secret)
 
 
-def test_no_flipped_bit_keeps_the_signer():
+def test_flipped_bit_changes_the_signer():
     for signature in every_flip(SIGNATURE):
         try:
             assert recover_signer(DIGEST, signature) != address_of(KEY)
@@ -131,11 +133,6 @@ def test_s_of_half_order_is_accepted():
     assert recover_signer(DIGEST, SIGNATURE[:32] + (CURVE_ORDER // 2).to_bytes(32, "big") + SIGNATURE[64:])
 
 
-def test_the_twin_is_really_the_same_signature():
-    low = twin(twin(SIGNATURE))
-    assert low == SIGNATURE
-
-
 def test_a_digest_has_32_bytes():
     for digest in (b"", bytes(31), bytes(33)):
         with pytest.raises(ValueError, match="32 bytes"):
@@ -144,7 +141,7 @@ def test_a_digest_has_32_bytes():
             sign_digest(digest, KEY)
 
 
-def test_a_signer_once_recovered_is_remembered():
+def test_recovered_signer_is_cached():
     digest = some("never seen before", 32)
     signature = sign_digest(digest, KEY)
     before = crypto._recover.cache_info()

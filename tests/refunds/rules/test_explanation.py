@@ -1,9 +1,12 @@
+"""What is shown of a refund: its evidence and call, or what is missing."""
+
 import json
 from base64 import b64encode
 
 import pytest
-from eth_abi import decode
-from eth_utils import keccak, to_normalized_address
+from eth_abi.abi import decode
+from eth_utils.address import to_normalized_address
+from eth_utils.crypto import keccak
 from msgspec.structs import fields, replace
 
 from app.refunds.rules.explanation import RefundExplanation, explain_refund
@@ -11,7 +14,8 @@ from app.transfers.rules.refunds.claimable import validate_refund
 from app.transfers.rules.refunds.request_checks import RefundContext, domain_separator, signing_digest
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of, checksum_address
-from tests.refunds.rules.evidence_kit import KINDS, context, key, members, sign, some, wd_for
+from app.values.identifiers import TransferId
+from tests.refunds.rules.evidence_kit import KINDS, POLYGON, context, key, members, sign, some, wd_for
 
 KEYS = [key(name) for name in range(4)]
 SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)), version=7)
@@ -48,9 +52,9 @@ def test_proven_refund_names_its_call(kind, function, first, text, named):
     assert shown.contract == checksum_address(ctx.contract or b"")
     assert (shown.kind, shown.chain_id) == (kind.value, 137)
     assert shown.transfer_id == "0x" + ctx.transfer_id.hex()
-    assert shown.digest == "0x" + signing_digest(kind, 137, ctx.contract or b"", wd_onchain).hex()
+    assert shown.digest == "0x" + signing_digest(kind, POLYGON, ctx.contract or b"", wd_onchain).hex()
     assert shown.domain and shown.domain.text == text
-    assert shown.domain.separator == "0x" + domain_separator(kind, 137, ctx.contract or b"").hex()
+    assert shown.domain.separator == "0x" + domain_separator(kind, POLYGON, ctx.contract or b"").hex()
     assert shown.call and shown.call.function == function
     assert shown.call.signature == f"{function}(bytes,bytes[],address[],uint256[])"
     assert [(each.name, each.type) for each in shown.call.arguments] == [
@@ -112,8 +116,8 @@ def test_proven_but_unclaimable_is_not_valid(status):
     assert sum(row.signed for row in shown.signers) == 3
 
 
-def test_when_nothing_is_known_it_says_so():
-    shown = explained(RefundContext(transfer_id=bytes(32)), [], [], None)
+def test_unknown_refund_shows_what_is_missing():
+    shown = explained(RefundContext(transfer_id=TransferId(bytes(32))), [], [], None)
     assert shown.missing == ("no refund request is known yet: the validator network is preparing it",)
     empty = {"valid", "proven", "missing", "transfer_id", "power_signed"}
     for field in fields(shown):
@@ -121,7 +125,7 @@ def test_when_nothing_is_known_it_says_so():
             assert getattr(shown, field.name) in (None, ()), field.name
 
 
-def test_contradicted_request_shows_contradictions():
+def test_contradicted_request_is_shown():
     ctx = context(SendKind.POOL)
     wrong = wd_for(ctx, receiver=some("thief"), amount=9_000_000)
     shown = explained(ctx, [wrong], signed_by(ctx, wrong, 0, 1, 2, 3))
@@ -132,7 +136,7 @@ def test_contradicted_request_shows_contradictions():
     assert "contradicts the transfer" in shown.missing[0]
 
 
-def test_an_unreadable_request_is_shown_undecoded():
+def test_unreadable_request_is_shown_undecoded():
     shown = explained(context(SendKind.POOL), [b"\xff"], [])
     assert shown.request is None
     assert shown.wd_onchain == "/w=="
@@ -163,7 +167,7 @@ def test_two_requests_at_quorum_are_uncallable():
     assert shown.other_requests[0].reached
 
 
-def test_what_is_not_known_yet_is_named():
+def test_unknown_facts_are_named():
     ctx = replace(context(SendKind.DEPOSIT), contract=None, token=None)
     wd_onchain = wd_for(context(SendKind.DEPOSIT))
     shown = explained(ctx, [wd_onchain], [], None)

@@ -4,16 +4,32 @@ from dataclasses import dataclass
 from random import Random
 
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from app.network.rules.quorum import ValidatorSet
-from app.transfers.rules.refunds.claimable import signature_is_provably_false, validate_refund
+from app.transfers.rules.refunds.claimable import (
+    RequestValidation,
+    signature_is_provably_false,
+    validate_refund,
+)
+from app.transfers.rules.refunds.request_checks import RefundContext
 from app.values.codes import SendKind
 from app.values.crypto import address_of
-from tests.everyday import volume
-from tests.refunds.rules.contract_mirror import Revert, execute
-from tests.refunds.rules.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
+from tests.amounts import costly
+from tests.refunds.rules.contract_mirror import Revert
+from tests.refunds.rules.evidence_kit import (
+    KINDS,
+    context,
+    flipped,
+    key,
+    members,
+    pay,
+    sign,
+    some,
+    twin,
+    wd_for,
+)
 
 PEOPLE = [key(f"validator {number}") for number in range(40)]
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
@@ -56,21 +72,11 @@ def rotated(powers: dict[bytes, int], random: Random) -> dict[bytes, int]:
     return stay or {PEOPLE[0]: 1}
 
 
-def contract_takes(ctx, judgement, validators: ValidatorSet) -> bool:
+def contract_takes(ctx: RefundContext, validation: RequestValidation, validators: ValidatorSet) -> bool:
     try:
-        execute(
-            ctx.kind.value,
-            ctx.src_chain_id,
-            ctx.contract,
-            validators.contract_hash,
-            judgement.wd_onchain,
-            list(judgement.sorted_sigs),
-            list(validators.signers),
-            list(validators.powers),
-        )
+        return bool(pay(ctx, validation, validators))
     except Revert:
         return False
-    return True
 
 
 def spoil(signature: bytes, how: str, over_other: bytes) -> bytes:
@@ -83,7 +89,7 @@ def spoil(signature: bytes, how: str, over_other: bytes) -> bytes:
     }[how]
 
 
-@settings(max_examples=volume(150))
+@costly
 @given(KIND, SETS, st.integers(0, 2**32))
 def test_served_exactly_when_members_have_quorum(kind, first, seed):
     """The model knows people and powers only; no digest, no signature."""
@@ -91,8 +97,8 @@ def test_served_exactly_when_members_have_quorum(kind, first, seed):
     wd_onchain = wd_for(ctx)
     other = wd_for(ctx, amount=1)
     powers, version = first, 1
-    kept: list[bytes] = []
-    heard: set[bytes] = set()
+    accepted: list[bytes] = []
+    signers: set[bytes] = set()
     for arrival in story(first, Random(seed)):
         if arrival.rotation is not None:
             powers, version = arrival.rotation, version + 1
@@ -103,23 +109,23 @@ def test_served_exactly_when_members_have_quorum(kind, first, seed):
             right = arrival.spoiled == "" and who in powers
             assert (false is None) == right
             if right:
-                kept.append(signature)
-                heard.add(who)
+                accepted.append(signature)
+                signers.add(who)
         validators = members(powers, version)
-        verdict = validate_refund(ctx, [wd_onchain], kept, validators)
-        power = sum(powers[who] for who in heard & powers.keys())
+        verdict = validate_refund(ctx, [wd_onchain], accepted, validators)
+        power = sum(powers[who] for who in signers & powers.keys())
         assert verdict.requests[0].power_signed == power
         assert (verdict.served is not None) == (power * 3 > sum(powers.values()) * 2)
         assert {who for who, _ in verdict.requests[0].signed} == {
-            address_of(w) for w in heard & powers.keys()
+            address_of(w) for w in signers & powers.keys()
         }
-    event(f"ends served: {verdict.served is not None}" if kept else "nobody signed")
+    event(f"ends served: {verdict.served is not None}" if accepted else "without a signature")
     final = members(powers, version)
-    judged = validate_refund(ctx, [wd_onchain], kept, final)
-    assert contract_takes(ctx, judged.requests[0], final) == (judged.served is not None)
+    final_validation = validate_refund(ctx, [wd_onchain], accepted, final)
+    assert contract_takes(ctx, final_validation.requests[0], final) == (final_validation.served is not None)
 
 
-@settings(max_examples=volume(60))
+@costly
 @given(KIND, SETS, st.data())
 def test_order_and_repetition_change_nothing(kind, powers, data):
     ctx = context(kind)
@@ -156,11 +162,11 @@ def test_fresh_keys_sign_until_contract_accepts(size):
         pytest.fail("all have signed and nothing is served")
 
 
-@settings(max_examples=volume(60))
+@costly
 @given(SETS, st.lists(st.tuples(st.integers(0, 35), st.booleans()), max_size=60))
 @example({PEOPLE[0]: 1}, [(0, False), (0, True)])
 def test_at_most_one_request_is_served(powers, votes):
-    """And none beside another at quorum."""
+    """And none while another has a quorum, too."""
     ctx = context(SendKind.POOL)
     requests = [wd_for(ctx), wd_for(ctx, seqnum=78)]
     validators = members(powers)

@@ -1,3 +1,5 @@
+"""The bytes of a refund request: what is read, and what is refused."""
+
 from base64 import b64decode
 
 import pytest
@@ -15,6 +17,7 @@ from app.transfers.rules.refunds.request_message import (
 )
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
+from app.values.identifiers import ChainId
 from tests.refunds.rules.contract_mirror import decode as contract_decode
 from tests.refunds.rules.evidence_kit import KINDS, context, every_flip, request_for, some, vector, wd_for
 
@@ -90,7 +93,7 @@ def joined(**changes: bytes) -> bytes:
     return b"".join(fields(**changes).values())
 
 
-def test_the_recorded_refund_decodes_to_its_fields():
+def test_recorded_refund_decodes_to_its_fields():
     recorded = vector("refund_message_chain1.json")
     wd_onchain = b64decode(recorded["wd_onchain"])
     request = decode_request(SendKind.POOL, wd_onchain)
@@ -100,7 +103,7 @@ def test_the_recorded_refund_decodes_to_its_fields():
         token=parse_evm_address(recorded["token"]) or b"",
         amount=int(recorded["amount"]),
         ref_id=bytes.fromhex(recorded["transfer_id"][2:]),
-        chain_id=1,
+        chain_id=ChainId(1),
         seqnum=recorded["seqnum"],
     )
     assert request.stated_chain_id == 1
@@ -115,7 +118,7 @@ def test_the_recorded_refund_decodes_to_its_fields():
     assert "0x" + withdraw_id.hex() == recorded["withdraw_id"]
 
 
-def test_the_recorded_liquidity_withdrawal_refers_to_nothing():
+def test_recorded_withdrawal_has_no_reference():
     wd_onchain = b64decode(vector("withdraw_evidence_chain97.json")["wd_onchain"])
     request = decode_request(SendKind.POOL, wd_onchain)
     assert (request.chain_id, request.seqnum, request.amount) == (97, 77772, 899640000)
@@ -167,7 +170,7 @@ NOT_CANONICAL = {
 
 
 @pytest.mark.parametrize("name", NOT_CANONICAL)
-def test_only_the_canonical_encoding_is_taken(name):
+def test_other_encodings_are_refused(name):
     with pytest.raises(UnreadableRequest, match=r"minimally encoded|not a protobuf"):
         decode_request(SendKind.POOL, NOT_CANONICAL[name])
 

@@ -1,3 +1,5 @@
+"""Validator sets: their order, quorum, and what no contract stores."""
+
 from fractions import Fraction
 
 import pytest
@@ -5,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.network.rules.quorum import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
+from app.values.identifiers import ChainId
 from tests.refunds.rules.contract_mirror import set_hash
 from tests.refunds.rules.evidence_kit import some
 
+ETHEREUM = ChainId(1)
 A, B, C, D = sorted(some(name) for name in "abcd")
 POWERS = st.dictionaries(
     st.binary(min_size=20, max_size=20).filter(any), st.integers(0, 2**200), min_size=1, max_size=30
@@ -15,7 +19,7 @@ POWERS = st.dictionaries(
 
 
 def of(*entries: tuple[bytes, int]) -> ValidatorSet:
-    return ValidatorSet.of(1, 1, entries)
+    return ValidatorSet.of(ETHEREUM, 1, entries)
 
 
 @given(POWERS, st.randoms(use_true_random=False))
@@ -27,12 +31,8 @@ def test_any_order_gives_same_set(powers, random):
     assert made.total_power == sum(powers.values())
     assert made.contract_hash == set_hash([a for a, _ in made.members], [p for _, p in made.members])
     assert [int.from_bytes(power, "big") for power in made.powers] == [p for _, p in made.members]
-    assert all(
-        power[:1] != b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if number
-    )
-    assert all(
-        power == b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if not number
-    )
+    for power, (_, number) in zip(made.powers, made.members, strict=True):
+        assert power[:1] != b"\0" if number else power == b"\0"
     assert list(made.signers) == sorted(powers)
     assert all(made.power_of(address) == power for address, power in powers.items())
 
@@ -64,7 +64,7 @@ def test_non_member_has_no_power():
         ([(A, 2**256)], "out of range"),
     ],
 )
-def test_what_no_contract_keeps_is_no_set(entries, reason):
+def test_set_is_refused_that_no_contract_stores(entries, reason):
     with pytest.raises(BadValidatorSet, match=reason):
         of(*entries)
 
@@ -79,21 +79,21 @@ def test_what_no_contract_keeps_is_no_set(entries, reason):
     ],
 )
 def test_no_power_reaches_unusable_set(entries, reason):
-    """A set that the contract keeps but cannot compute with."""
-    kept = of(*entries)
-    assert reason in kept.cannot_sign
-    assert not kept.reached_by(kept.total_power)
+    """The contract stores such a set, and cannot compute with it."""
+    stored = of(*entries)
+    assert reason in (stored.cannot_sign or "")
+    assert not stored.reached_by(stored.total_power)
 
 
 def test_quorum_reaches_greatest_total():
-    kept = of((A, MAX_TOTAL_POWER - 1), (B, 1))
-    assert kept.cannot_sign is None
-    assert kept.reached_by(kept.quorum) and not kept.reached_by(kept.quorum - 1)
+    stored = of((A, MAX_TOTAL_POWER - 1), (B, 1))
+    assert stored.cannot_sign is None
+    assert stored.reached_by(stored.quorum) and not stored.reached_by(stored.quorum - 1)
 
 
 def test_members_given_directly_must_ascend():
     with pytest.raises(BadValidatorSet, match="ascending"):
-        ValidatorSet(1, 1, ((B, 1), (A, 1)))
+        ValidatorSet(ETHEREUM, 1, ((B, 1), (A, 1)))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_members_given_directly_must_ascend():
         ([(A, 3), (B, 3), (C, 3)], Fraction(3, 10)),
     ],
 )
-def test_how_much_power_a_rotation_keeps(new, share):
+def test_rotation_retains_share_of_power(new, share):
     assert of(*new).retained_power_share(of((A, 10), (B, 10), (C, 10))) == share
 
 

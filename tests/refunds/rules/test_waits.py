@@ -16,7 +16,8 @@ from app.transfers.rules.refunds.request_checks import RefundContext
 from app.values.codes import FINISHED_STATUSES, SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
-from tests.refunds.rules.evidence_kit import context, key, members, sign, some, wd_for
+from app.values.identifiers import TransferId
+from tests.refunds.rules.evidence_kit import POLYGON, context, key, members, sign, some, wd_for
 
 KEYS = [key(name) for name in range(4)]
 SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)))
@@ -24,7 +25,7 @@ SINCE = datetime(2026, 11, 21, 12, tzinfo=UTC)
 KNOWN = context(SendKind.POOL)
 FIRST, SECOND = wd_for(KNOWN), wd_for(KNOWN, seqnum=78)
 WRONG = wd_for(KNOWN, receiver=some("thief"))
-EMPTY = ValidatorSet.of(137, 1, [])
+EMPTY = ValidatorSet.of(POLYGON, 1, [])
 
 
 def refund(
@@ -47,7 +48,7 @@ NOTHING = refund(KNOWN, [])
     ("lacking", "wait", "detail"),
     [
         (NOTHING, Wait.REFUND_REQUEST, ""),
-        (refund(RefundContext(transfer_id=bytes(32)), [], (), None), Wait.REFUND_REQUEST, ""),
+        (refund(RefundContext(transfer_id=TransferId(bytes(32))), [], (), None), Wait.REFUND_REQUEST, ""),
         (refund(KNOWN, [WRONG], (1, 2, 3)), Wait.CORRECT_REQUEST, "contradicts the transfer"),
         (refund(KNOWN, [b"\xff"]), Wait.CORRECT_REQUEST, "cannot be read"),
         (refund(KNOWN, [FIRST, SECOND], (1, 2, 3)), Wait.ONE_REQUEST, "signed by a quorum"),
@@ -69,7 +70,7 @@ def test_a_refund_waits_for_what_it_lacks(lacking: RefundView, wait: Wait, detai
     assert bool(waiting.signers) == (wait is Wait.SIGNATURES)
 
 
-def test_absent_signers_come_with_contact_and_share() -> None:
+def test_absent_signer_has_contact_and_share() -> None:
     contacts = {address_of(KEYS[3]): ("Staking Ltd", "duty@validator.example")}
     waiting = waiting_for(Status.TRANSFER_REQUESTING_REFUND, SINCE, refund(KNOWN, [FIRST], (0, 1)), contacts)
     assert waiting
@@ -82,12 +83,12 @@ def test_absent_signers_come_with_contact_and_share() -> None:
 
 
 @pytest.mark.parametrize("status", Status)
-def test_every_transfer_that_has_not_ended_waits_for_something(status: Status) -> None:
+def test_every_unfinished_transfer_waits(status: Status) -> None:
     waiting = waiting_for(status, SINCE, NOTHING, {})
     assert (waiting is None) == (status in FINISHED_STATUSES)
 
 
-def test_an_announced_transfer_waits_for_its_block() -> None:
+def test_announced_transfer_waits_for_its_block() -> None:
     waiting = waiting_for(Status.TRANSFER_SUBMITTING, SINCE, NOTHING, {}, in_a_block=False)
     assert waiting and waiting.what is Wait.BLOCK
 
