@@ -1,4 +1,4 @@
-"""A story's contract in an EVM, and the calls that its answers make."""
+"""The contract of a transfer in an EVM, and the calls that answers of the gateway make."""
 
 from __future__ import annotations
 
@@ -56,6 +56,10 @@ class WatchedBridge:
     def reset(self, members: Mapping[bytes, int]) -> None:
         """The owner's rotation, in a block that is read."""
         self.mine(self.bridge.reset(sorted(members), [members[who] for who in sorted(members)]))
+
+
+def pays(bridge: Bridge, call: Call) -> bool:
+    return bridge.judge(call).startswith("0x")
 
 
 def served_call(answer: dict[str, Any]) -> Call:

@@ -1,4 +1,4 @@
-"""The gateway behind its HTTP door, with the small network, its clock at NOW."""
+"""The gateway behind its HTTP interface, with the small network, its clock at NOW."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.http.application import part_of
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, fill_network
-from tests.refunds.kit import Asker
+from tests.refunds.kit import Gateway
 
 
 @pytest.fixture
@@ -24,5 +24,5 @@ def app(applications: Applications, shared_database: SharedDatabase) -> Iterator
 
 
 @pytest.fixture
-def ask(app: Flask) -> Asker:
-    return Asker(app.test_client(), app)
+def gateway(app: Flask) -> Gateway:
+    return Gateway(app.test_client(), app)

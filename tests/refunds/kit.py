@@ -1,7 +1,7 @@
-"""Refunds of all three kinds, fed through the ingest and asked for over HTTP.
+"""Refunds of all three kinds, fed through the ingest and read over HTTP.
 
-The test keeps its own account of who the contract's validators are; what the gateway serves is
-put to ``contract_mirror``, which shares no code with it.
+The test has its own account of who the contract's validators are. What the gateway serves is given to
+``contract_mirror``, which shares no code with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from eth_abi import decode
+from eth_abi.abi import decode
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -27,7 +27,7 @@ from app.refunds.services import evidence_of
 from app.transfers.rules.projected import transfer_state
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256
-from app.values.identifiers import TransferId
+from app.values.identifiers import ChainId, TransferId
 from tests.feed.services import world
 from tests.feed.services.world import event, feed, prepared, sent, signature, signed, transfer_id
 from tests.refunds.rules.contract_mirror import Revert, execute, set_hash
@@ -38,11 +38,6 @@ PEOPLE = [keccak256(f"refund validator {n}".encode()) for n in range(40)]
 
 Powers = dict[bytes, int]
 """Power by private key."""
-
-
-def flip(data: bytes, bit: int) -> bytes:
-    """With one bit turned over."""
-    return (int.from_bytes(data, "big") ^ (1 << bit)).to_bytes(len(data), "big")
 
 
 def rotation(chain_id: int, powers: Powers, at: float = -200, **fields: Any) -> dict[str, Any]:
@@ -65,9 +60,9 @@ class Story:
     n: int = 1
 
     @property
-    def chain(self) -> int:
+    def chain(self) -> ChainId:
         """The source chain: CELR is burned on 2, everything else leaves from 1."""
-        return 2 if self.kind is SendKind.BURN else 1
+        return ChainId(2 if self.kind is SendKind.BURN else 1)
 
     @property
     def contract(self) -> bytes:
@@ -111,8 +106,8 @@ class Story:
             return False
         sigs, signers, numbers = ([b64decode(each) for each in answer[name]] for name in
                                   ("sorted_sigs", "signers", "powers"))  # fmt: skip
-        kept = sorted((address_of(key), power) for key, power in powers.items())
-        stored_hash = set_hash([who for who, _ in kept], [power for _, power in kept])
+        members = sorted((address_of(key), power) for key, power in powers.items())
+        stored_hash = set_hash([who for who, _ in members], [power for _, power in members])
         try:
             fields = execute(
                 self.kind.value,
@@ -130,8 +125,8 @@ class Story:
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Feeds events and asks over HTTP; every answer is held against the other's."""
+class Gateway:
+    """Feeds events and reads over HTTP. Each answer about a refund is compared with the other."""
 
     client: FlaskClient
     app: Flask
@@ -143,6 +138,11 @@ class Asker:
         """Feed events that must all be new and accepted."""
         verdict = self.feed(*events)
         assert (verdict.refused, verdict.accepted) == ([], len(events))
+
+    def prove(self, story: Story, powers: Powers) -> None:
+        """Feed a refund that all of these validators sign."""
+        self.take(rotation(story.chain, powers), story.sent(), story.prepared())
+        self.take(*(story.signed(key) for key in powers))
 
     def status(self, story: Story) -> dict[str, Any]:
         """The status answer, once the evidence answer agrees with it."""
@@ -164,7 +164,7 @@ class Asker:
         return answer
 
     def _assert_nothing_left_out(self, story: Story, answer: dict[str, Any]) -> None:
-        """The door looks at what the refund rests on; the whole log says the same."""
+        """The interface reads what the refund rests on; the whole log has the same result."""
         with reading_consistently(part_of(self.app, Database).engine) as connection:
             history = load_histories(connection, [TransferId(bytes.fromhex(story.id[2:]))])
             facts = load_network_facts(connection)

@@ -1,4 +1,4 @@
-"""However much was reported of a refund, asking for its evidence costs as much as its answer is long."""
+"""However much was reported of a refund, its evidence costs as much as its answer is long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.transfers.rules.refunds.claimable import SHOWN_REQUESTS
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import signed
-from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
 
 STORY = Story(SendKind.POOL)
 SET: Powers = dict(zip(PEOPLE, (40, 30, 20, 10), strict=False))
@@ -33,12 +33,12 @@ class Counted:
         monkeypatch.setattr(module, name, counted)
 
 
-def cost(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+def cost(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Events read and signers recovered for one answer."""
     with monkeypatch.context() as patched:
         read = Counted(patched, queries, "decode_event")
         recovered = Counted(patched, claimable, "recover_signer")
-        response = ask.client.get("/v2/getRefundEvidence", query_string={"transfer_id": STORY.id})
+        response = gateway.client.get("/v2/getRefundEvidence", query_string={"transfer_id": STORY.id})
         assert response.get_json()["err"] is None
         return read.calls, recovered.calls
 
@@ -48,35 +48,35 @@ def strangers(number: int) -> list[dict[str, Any]]:
     return [signed(1, sign_digest(keccak256(b"%d" % n), PEOPLE[30])) for n in range(number)]
 
 
-def test_useless_signatures_are_not_read(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask.take(rotation(1, SET))
-    assert ask.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
-    assert cost(ask, monkeypatch) == (0, 0), "nothing but signatures is known"
-    assert (ask.status(STORY)["status"], ask.evidence(STORY)["power_signed"]) == (0, "0")
-    ask.take(STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
-    assert ask.evidence(STORY)["power_signed"] == "40"
-    assert cost(ask, monkeypatch) <= (3, 2)
-    ask.take(STORY.signed(PEOPLE[1]))
-    assert ask.status(STORY)["status"] == 8
-    assert cost(ask, monkeypatch) <= (4, 4)
+def test_useless_signatures_are_not_read(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway.take(rotation(1, SET))
+    assert gateway.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
+    assert cost(gateway, monkeypatch) == (0, 0), "nothing but signatures is known"
+    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["power_signed"]) == (0, "0")
+    gateway.take(STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
+    assert gateway.evidence(STORY)["power_signed"] == "40"
+    assert cost(gateway, monkeypatch) <= (3, 2)
+    gateway.take(STORY.signed(PEOPLE[1]))
+    assert gateway.status(STORY)["status"] == 8
+    assert cost(gateway, monkeypatch) <= (4, 4)
 
 
-def test_many_requests_are_not_all_shown(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask.take(rotation(1, SET), STORY.sent())
+def test_many_requests_are_not_all_shown(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway.take(rotation(1, SET), STORY.sent())
     requests = [STORY.request(seqnum=n) for n in range(100, 160)]
-    ask.take(*(STORY.prepared(request) for request in requests))
-    evidence = ask.evidence(STORY)
+    gateway.take(*(STORY.prepared(request) for request in requests))
+    evidence = gateway.evidence(STORY)
     assert (evidence["status"], len(evidence["other_requests"])) == (7, SHOWN_REQUESTS - 1)
     for key in (PEOPLE[0], PEOPLE[1]):
-        ask.take(STORY.signed(key, requests[-1]))
-    assert ask.status(STORY)["status"] == 8, "the one that is signed is among them"
-    assert cost(ask, monkeypatch)[0] <= SHOWN_REQUESTS + 4
+        gateway.take(STORY.signed(key, requests[-1]))
+    assert gateway.status(STORY)["status"] == 8, "the one that is signed is among them"
+    assert cost(gateway, monkeypatch)[0] <= SHOWN_REQUESTS + 4
 
 
-def test_rotation_reads_useless_signatures_again(ask: Asker) -> None:
-    ask.take(STORY.sent(), *(STORY.signed(key) for key in (*SET, PEOPLE[20], PEOPLE[21])))
-    ask.take(STORY.prepared())
-    assert ask.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"
+def test_rotation_reads_useless_signatures_again(gateway: Gateway) -> None:
+    gateway.take(STORY.sent(), *(STORY.signed(key) for key in (*SET, PEOPLE[20], PEOPLE[21])))
+    gateway.take(STORY.prepared())
+    assert gateway.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"
     for n, powers in enumerate((SET, {PEOPLE[20]: 3, PEOPLE[21]: 1}, SET)):
-        ask.take(rotation(1, powers, at=-90 + n))
-        assert (ask.status(STORY)["status"], ask.evidence(STORY)["proven"]) == (8, True)
+        gateway.take(rotation(1, powers, at=-90 + n))
+        assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["proven"]) == (8, True)

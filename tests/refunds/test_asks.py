@@ -1,4 +1,4 @@
-"""Asking for a refund: what is taken, what is refused, and what a wallet sees of it."""
+"""Requests for a refund: which are accepted, which are refused, and what a wallet sees of them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
+from tests.refunds.asking import INTERFACES, REQ_ID, Answer, ask, withdraw_req
 
-TAKEN = Said(REQ_ID, 0, None, "", True, None)
+ACCEPTED = Answer(REQ_ID, 0, None, "", True, None)
 
 pytestmark = pytest.mark.every_database
 
@@ -53,7 +53,7 @@ def bad(n: int = 1, at: float = -50) -> dict[str, Any]:
     return about(n, "network.status", at=at, xfer_status=4)
 
 
-def asks(database: Database) -> list[tuple[Any, ...]]:
+def stored_requests(database: Database) -> list[tuple[Any, ...]]:
     with reading(database.engine) as connection:
         rows = connection.execute(
             select(UserRefundRequest.transfer_id, UserRefundRequest.at).order_by(UserRefundRequest.seq)
@@ -66,38 +66,40 @@ def status(client: FlaskClient, n: int = 1) -> tuple[int, int]:
     return answer["status"], answer["refund_reason"]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_wallets_way_from_6_to_8(client: FlaskClient, app: Flask, database: Database, door: str) -> None:
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_a_wallets_way_from_6_to_8(
+    client: FlaskClient, app: Flask, database: Database, interface: str
+) -> None:
     feed(app, sent(1), bad())
     assert status(client) == (6, 4)
-    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     assert status(client) == (7, 0)
     waiting = client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()
     assert (waiting["status"], waiting["valid"]) == (7, False)
     assert waiting["notes"] == ["the refund was requested at 2026-06-01T12:00:00Z"]
     assert "no refund request is known yet" in waiting["missing"][0]
-    assert ask(client, door, withdraw_req(transfer_id(1)[2:].upper())) == TAKEN
+    assert ask(client, interface, withdraw_req(transfer_id(1)[2:].upper())) == ACCEPTED
     wd = request(1)
     feed(app, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
     assert status(client) == (8, 0)
     assert client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()["valid"] is True
-    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
-    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
+    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.completed"))
     assert status(client) == (10, 0)
-    assert ask(client, door, withdraw_req(transfer_id(1))) == TAKEN
-    assert asks(database) == [(transfer_id(1), NOW)]
+    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
+    assert stored_requests(database) == [(transfer_id(1), NOW)]
 
 
 def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: Database) -> None:
-    """Where none was kept before."""
+    """Where none was stored before."""
     feed(app, sent(1), bad(), about(1, "refund.requested"))
-    assert ask(client, "http", withdraw_req(transfer_id(1))) == TAKEN
-    assert asks(database) == []
+    assert ask(client, "http", withdraw_req(transfer_id(1))) == ACCEPTED
+    assert stored_requests(database) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize(
     "events",
     [
@@ -111,35 +113,35 @@ def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: 
     ids=["1", "4", "4 after 6", "5", "11", "2"],
 )
 def test_what_is_not_to_be_refunded(
-    client: FlaskClient, app: Flask, database: Database, events: list[dict[str, Any]], door: str
+    client: FlaskClient, app: Flask, database: Database, events: list[dict[str, Any]], interface: str
 ) -> None:
     feed(app, *events)
-    said = ask(client, door, withdraw_req(transfer_id(1)))
-    assert (said.code, said.reason, said.understood) == (500, "refund_not_available", True)
-    assert f"its status is {status(client)[0]} (" in said.msg
-    assert asks(database) == []
+    answer = ask(client, interface, withdraw_req(transfer_id(1)))
+    assert (answer.code, answer.reason, answer.understood) == (500, "refund_not_available", True)
+    assert f"its status is {status(client)[0]} (" in answer.msg
+    assert stored_requests(database) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("kind", [0, 2, 3, 9])
-def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, door: str) -> None:
+def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, interface: str) -> None:
     feed(app, sent(1), bad())
     for xfer_id in (transfer_id(1), ""):
-        said = ask(client, door, withdraw_req(xfer_id, withdraw_type=kind))
-        assert (said.number, said.code, said.reason) == (None, 500, "refund_not_available")
-        assert "withdraw_type 1" in said.msg
+        answer = ask(client, interface, withdraw_req(xfer_id, withdraw_type=kind))
+        assert (answer.number, answer.code, answer.reason) == (None, 500, "refund_not_available")
+        assert "withdraw_type 1" in answer.msg
     assert status(client) == (6, 4)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_unknown_transfer(client: FlaskClient, app: Flask, door: str) -> None:
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_an_unknown_transfer(client: FlaskClient, app: Flask, interface: str) -> None:
     feed(app, sent(2))
-    said = ask(client, door, withdraw_req(transfer_id(1)))
-    assert (said.code, said.reason, said.understood) == (500, "transfer_not_found", True)
-    assert said.msg.startswith("transfer not found; newest events: Chain 1")
+    answer = ask(client, interface, withdraw_req(transfer_id(1)))
+    assert (answer.code, answer.reason, answer.understood) == (500, "transfer_not_found", True)
+    assert answer.msg.startswith("transfer not found; newest events: Chain 1")
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize(
     ("req", "fault"),
     [
@@ -149,14 +151,14 @@ def test_an_unknown_transfer(client: FlaskClient, app: Flask, door: str) -> None
         (withdraw_req(""), "its xfer_id is missing"),
     ],
 )
-def test_what_cannot_be_read(client: FlaskClient, req: bytes, fault: str, door: str) -> None:
-    said = ask(client, door, req)
-    assert (said.number, said.code, said.reason, said.understood) == (None, 500, "bad_request", False)
-    assert said.msg.startswith(f"withdraw_req: {fault}")
+def test_what_cannot_be_read(client: FlaskClient, req: bytes, fault: str, interface: str) -> None:
+    answer = ask(client, interface, req)
+    assert (answer.number, answer.code, answer.reason, answer.understood) == (None, 500, "bad_request", False)
+    assert answer.msg.startswith(f"withdraw_req: {fault}")
 
 
 @pytest.mark.parametrize("body", [{}, {"withdraw_req": None}, {"withdraw_req": 7}, {"withdraw_req": "=A="}])
-def test_a_body_that_is_no_ask(client: FlaskClient, body: dict[str, Any]) -> None:
+def test_other_body_is_refused(client: FlaskClient, body: dict[str, Any]) -> None:
     for response in (client.post(ASK, json=body), client.post(ASK, data=json.dumps(body))):
         assert "withdraw_req: " in assert_refused(response, 400, "bad_request", ASK)
     assert_refused(client.get(ASK), 405, "method_not_allowed", ASK)
@@ -175,20 +177,20 @@ def test_the_forms_of_existing_clients(client: FlaskClient, app: Flask) -> None:
     assert_refused(client.get("/v1/withdrawLiquidity "), 405, "method_not_allowed", ASK)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_ten_a_minute(client: FlaskClient, door: str) -> None:
-    """Also without RATE_LIMIT, whatever is asked, over both doors; a caller of IPv6 by its /64."""
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_ten_a_minute(client: FlaskClient, interface: str) -> None:
+    """Also without RATE_LIMIT, for any request, over both interfaces; a caller of IPv6 by its /64."""
     req = withdraw_req(transfer_id(1), withdraw_type=0)
     here = {"environ_overrides": {"REMOTE_ADDR": "2001:db8::1"}}
     for _ in range(10):
-        assert ask(client, door, req, **here).reason == "refund_not_available"
-    for each in DOORS:
-        said = ask(client, each, req, environ_overrides={"REMOTE_ADDR": "2001:db8::2"})
-        assert (said.reason, said.code, said.understood) == ("rate_limited", 500, False)
-        assert said.retry_after is not None
-        assert 1 <= int(said.retry_after) <= 60
+        assert ask(client, interface, req, **here).reason == "refund_not_available"
+    for each in INTERFACES:
+        answer = ask(client, each, req, environ_overrides={"REMOTE_ADDR": "2001:db8::2"})
+        assert (answer.reason, answer.code, answer.understood) == ("rate_limited", 500, False)
+        assert answer.retry_after is not None
+        assert 1 <= int(answer.retry_after) <= 60
     elsewhere = {"environ_overrides": {"REMOTE_ADDR": "2001:db8:0:1::1"}}
-    assert ask(client, door, req, **elsewhere).reason == "refund_not_available"
+    assert ask(client, interface, req, **elsewhere).reason == "refund_not_available"
     assert client.post(STATUS, json={"transfer_id": transfer_id(1)}, **here).status_code == 200
 
 
@@ -201,18 +203,18 @@ def test_a_limit_of_ones_own(applications: Applications, shared_database: Shared
 
 def test_many_at_once_are_one(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     feed(app, sent(1), bad())
-    asked = read_withdraw_request(withdraw_req(transfer_id(1)))
+    message = read_withdraw_request(withdraw_req(transfer_id(1)))
 
     def once(n: int) -> int:
         return request_refund(
             database,
             snapshots,
             part_of(app, RefundRequestLimit),
-            asked,
+            message,
             ip_address(f"10.0.0.{n}"),
         )
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(once, range(6))) == [REQ_ID] * 6
-    assert len(asks(database)) == 1
+    assert len(stored_requests(database)) == 1
     assert status(app.test_client()) == (7, 0)

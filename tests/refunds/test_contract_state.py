@@ -1,4 +1,4 @@
-"""What lies between valid evidence and its money, on a real EVM: delay queue, pause, caps, native coin."""
+"""What may delay the money of valid evidence, on a real EVM: delay queue, pause, caps, native coin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.values.crypto import checksum_address
 from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
 from tests.feed.services.world import SENDER, about, address
 from tests.refunds.bridges import bridge_of
-from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
+from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story
 
 SET: Powers = {PEOPLE[0]: 2, PEOPLE[1]: 1}
 PERIOD = 3600
@@ -29,10 +29,9 @@ def story(request: pytest.FixtureRequest) -> Story:
 
 
 @pytest.fixture
-def evidence(ask: Asker, story: Story) -> dict[str, Any]:
-    ask.take(rotation(story.chain, SET), story.sent(), story.prepared())
-    ask.take(*(story.signed(key) for key in SET))
-    return ask.evidence(story)
+def evidence(gateway: Gateway, story: Story) -> dict[str, Any]:
+    gateway.prove(story, SET)
+    return gateway.evidence(story)
 
 
 def pay(bridge: Bridge, evidence: dict[str, Any]) -> Any:
@@ -40,7 +39,7 @@ def pay(bridge: Bridge, evidence: dict[str, Any]) -> Any:
 
 
 def refusal(bridge: Bridge, evidence: dict[str, Any]) -> str:
-    """What a wallet is told that simulates the call first."""
+    """What a wallet gets that simulates the call first."""
     with pytest.raises(Reverted) as refused:
         bridge.at.simulate(bytes.fromhex(evidence["call"]["data"][2:]))
     return str(refused.value)
@@ -48,25 +47,24 @@ def refusal(bridge: Bridge, evidence: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_delayed_refund_pays_when_executed(
-    ask: Asker, story: Story, evidence: dict[str, Any], version: int
+    gateway: Gateway, story: Story, evidence: dict[str, Any], version: int
 ) -> None:
     bridge = bridge_of(story, SET, version=version)
     bridge.at.call("setDelay", story.token, AMOUNT - 1, PERIOD)
     receipt = pay(bridge, evidence)
     delayed_id = "0x" + receipt.event("DelayedTransferAdded")["id"].hex()
-    assert receipt.names[0] == "DelayedTransferAdded" and len(receipt.names) == 2, (
-        "its own event all the same"
-    )
+    assert receipt.names[0] == "DelayedTransferAdded"
+    assert len(receipt.names) == 2, "its own event as well"
     assert bridge.balance(RECEIVER) == 0
     if story.kind is SendKind.POOL:
         assert delayed_id == evidence["withdraw_id"]
 
-    ask.take(
+    gateway.take(
         about(1, "refund.submitted", tx_hash=TX),
         about(1, "refund.delayed", delayed_id=delayed_id, tx_hash=TX),
     )
-    assert ask.status(story)["status"] == 9
-    shown = ask.evidence(story)
+    assert gateway.status(story)["status"] == 9
+    shown = gateway.evidence(story)
     assert (shown["valid"], shown["proven"], shown["may_refuse"]) == (False, True, [])
     (why,) = shown["missing"]
     assert f"executeDelayedTransfer({delayed_id})" in why and f"on chain {story.chain}" in why
@@ -89,9 +87,9 @@ def test_delayed_refund_pays_when_executed(
     with pytest.raises(Reverted, match="NotQueued"):
         bridge.at.send(data)
 
-    ask.take(about(1, "refund.completed", tx_hash="0x" + "d2" * 32))
-    assert ask.status(story)["status"] == 10
-    assert ask.evidence(story)["delayed"] is None
+    gateway.take(about(1, "refund.completed", tx_hash="0x" + "d2" * 32))
+    assert gateway.status(story)["status"] == 10
+    assert gateway.evidence(story)["delayed"] is None
 
 
 def test_the_threshold_itself_is_paid_at_once(story: Story, evidence: dict[str, Any]) -> None:
@@ -141,18 +139,18 @@ def wrap(bridge: Bridge, story: Story) -> None:
     bridge.at.call("setWrapped", story.token)
 
 
-def test_volume_cap_lasts_until_epoch_end(ask: Asker, story: Story, evidence: dict[str, Any]) -> None:
+def test_volume_cap_lasts_until_epoch_end(gateway: Gateway, story: Story, evidence: dict[str, Any]) -> None:
     other = Story(story.kind, 2)
     request = other.request(seqnum=8) if story.kind is SendKind.POOL else other.request()
-    ask.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
+    gateway.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
     bridge = bridge_of(story, SET)
     bridge.at.call("setEpochVolume", story.token, AMOUNT, 600)
     bridge.chain.wait(600 - bridge.chain.now % 600)
     pay(bridge, evidence)
     bridge.chain.wait(599)
-    assert refusal(bridge, ask.evidence(other)) == "OverVolumeCap"
+    assert refusal(bridge, gateway.evidence(other)) == "OverVolumeCap"
     bridge.chain.wait(1)
-    pay(bridge, ask.evidence(other))
+    pay(bridge, gateway.evidence(other))
     assert bridge.balance(RECEIVER) == 2 * AMOUNT
 
 
@@ -167,28 +165,27 @@ def test_amount_over_cap_never_passes(story: Story, evidence: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])
-def test_wrapped_token_pays_native_coin(ask: Asker, kind: SendKind) -> None:
+def test_wrapped_token_pays_native_coin(gateway: Gateway, kind: SendKind) -> None:
     story = Story(kind)
-    ask.take(rotation(story.chain, SET), story.sent(), story.prepared())
-    ask.take(*(story.signed(key) for key in SET))
+    gateway.prove(story, SET)
     bridge = bridge_of(story, SET)
     wrap(bridge, story)
-    pay(bridge, ask.evidence(story))
+    pay(bridge, gateway.evidence(story))
     assert (bridge.chain.coins(RECEIVER), bridge.balance(RECEIVER)) == (AMOUNT, 0)
 
 
-def test_delayed_payout_names_destination_id(ask: Asker, story: Story) -> None:
-    ask.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
-    assert ask.status(story)["status"] == 11
-    assert "the id, which was not reported" in ask.evidence(story)["missing"][0]
+def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> None:
+    gateway.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
+    assert gateway.status(story)["status"] == 11
+    assert "the id, which was not reported" in gateway.evidence(story)["missing"][0]
     delayed_id = "0x" + "5e" * 32
-    ask.take(about(1, "transfer.delayed", at=-60, dst_tx_hash=TX, delayed_id=delayed_id))
-    waiting, there = ask.evidence(story)["delayed"], 3 - story.chain
+    gateway.take(about(1, "transfer.delayed", at=-60, dst_tx_hash=TX, delayed_id=delayed_id))
+    waiting, there = gateway.evidence(story)["delayed"], 3 - story.chain
     contract = {SendKind.POOL: 1000 + there, SendKind.DEPOSIT: 4002, SendKind.BURN: 3001}[story.kind]
     assert (waiting["funds"], waiting["delayed_id"], waiting["chain_id"]) == ("payout", delayed_id, there)
     assert waiting["contract"] == address(contract)
     assert waiting["tx_link"] == f"https://scan{there}.example/tx/{TX}"
-    assert ask.status(story)["dst_block_tx_link"] == waiting["tx_link"]
+    assert gateway.status(story)["dst_block_tx_link"] == waiting["tx_link"]
 
 
 # --- What the contracts compute
@@ -196,7 +193,7 @@ def test_delayed_payout_names_destination_id(ask: Asker, story: Story) -> None:
 
 def test_ids_of_sends_in_both_versions() -> None:
     chain, token = Chain(1), b"\x20" * 20
-    common = {"token": token, "amount": 5, "nonce": 3, "src_chain_id": 1}
+    common: dict[str, Any] = {"token": token, "amount": 5, "nonce": 3, "src_chain_id": 1}
     contracts = {}
     for number, name in enumerate(
         [NAMES["pool"], *(NAMES[kind].format(v) for kind in ("deposit", "burn") for v in (1, 2))], start=1
@@ -208,14 +205,14 @@ def test_ids_of_sends_in_both_versions() -> None:
 
     deposits = {v: contracts[f"TokenVaultV{v}"].call("deposit", token, 5, 2, RECEIVER, 3) for v in (1, 2)}
     first, second = (deposits[v].event("Deposited") for v in (1, 2))
-    of_vault = {"depositor": USER, "mint_chain_id": 2, "mint_account": RECEIVER}
+    of_vault: dict[str, Any] = {"depositor": USER, "mint_chain_id": 2, "mint_account": RECEIVER}
     second_id = deposit_transfer_id(vault=contracts["TokenVaultV2"].address, **of_vault, **common)
     assert (second["depositId"], second["nonce"]) == (second_id, 3)
     assert first["depositId"] != second_id and "nonce" not in first
 
     first = contracts["PeggedBridgeV1"].call("burn", token, 5, RECEIVER, 3).event("Burn")
     second = contracts["PeggedBridgeV2"].call("burn", token, 5, 2, RECEIVER, 3).event("Burn")
-    of_bridge = {"account": USER, "to_chain_id": 2, "to_account": RECEIVER}
+    of_bridge: dict[str, Any] = {"account": USER, "to_chain_id": 2, "to_account": RECEIVER}
     assert second["burnId"] == burn_transfer_id(
         bridge=contracts["PeggedBridgeV2"].address, **of_bridge, **common
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from sqlalchemy import event as listeners
 
 from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
@@ -16,18 +15,19 @@ from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, SENDER, about, event, released, token
-from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
+from tests.refunds.kit import PEOPLE, Gateway, Story, assert_same, rotation
 from tests.sandboxes import load_into
+from tests.steps import statements
 
 STORY = Story(SendKind.POOL)
 POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}
 ORIGIN = {"Origin": "https://wallet.example"}
 
 
-def test_the_whole_answer(ask: Asker) -> None:
-    ask.take(rotation(1, POWERS), STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
-    ask.take(STORY.signed(PEOPLE[1]))
-    answer = ask.evidence(STORY)
+def test_the_whole_answer(gateway: Gateway) -> None:
+    gateway.take(rotation(1, POWERS), STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
+    gateway.take(STORY.signed(PEOPLE[1]))
+    answer = gateway.evidence(STORY)
     assert list(answer) == ["err", *ZEROES[EVIDENCE]]
     assert (answer["valid"], answer["proven"], answer["status"]) == (True, True, 8)
     assert (answer["kind"], answer["chain_id"]) == ("pool", 1)
@@ -48,7 +48,7 @@ def test_the_whole_answer(ask: Asker) -> None:
     assert answer["not_signed"] == [checksum_address(address_of(PEOPLE[2]))]
 
 
-def word(status: XferStatus) -> dict[str, Any]:
+def decision(status: XferStatus) -> dict[str, Any]:
     return about(1, "network.status", xfer_status=int(status))
 
 
@@ -62,12 +62,12 @@ WITHOUT_A_REFUND: list[tuple[list[dict[str, Any]], int, str]] = [
     ([SUBMITTED], 1, "no refund was requested: the transfer's status is 1 (TRANSFER_SUBMITTING)"),
     ([SUBMITTED, about(1, "transfer.failed")], 2, "nothing to refund"),
     ([STORY.sent(), about(1, "transfer.confirmed")], 3, "no refund was requested"),
-    ([STORY.sent(), word(XferStatus.SUCCESS)], 4, "no refund was requested"),
+    ([STORY.sent(), decision(XferStatus.SUCCESS)], 4, "no refund was requested"),
     ([STORY.sent(), released(1)], 5, "the transfer was completed, so there is nothing to claim"),
-    ([STORY.sent(), word(XferStatus.BAD_TOKEN)], 6, "was not prepared yet: no refund request is known"),
+    ([STORY.sent(), decision(XferStatus.BAD_TOKEN)], 6, "was not prepared yet: no refund request is known"),
     ([STORY.sent(), about(1, "refund.requested")], 7, "no refund request is known yet"),
     ([STORY.sent(), about(1, "refund.submitted", tx_hash="0x" + "dd" * 32)], 9, "already in a block"),
-    ([STORY.sent(), word(XferStatus.REFUND_DONE)], 10, "the refund has been paid"),
+    ([STORY.sent(), decision(XferStatus.REFUND_DONE)], 10, "the refund has been paid"),
     ([STORY.sent(), about(1, "transfer.delayed")], 11, "waits in the contract's delay queue"),
 ]
 
@@ -75,25 +75,25 @@ WITHOUT_A_REFUND: list[tuple[list[dict[str, Any]], int, str]] = [
 @pytest.mark.parametrize(
     ("events", "status", "words"), WITHOUT_A_REFUND, ids=[str(case[1]) for case in WITHOUT_A_REFUND]
 )
-def test_without_a_refund_it_says_so(
-    ask: Asker, events: list[dict[str, Any]], status: int, words: str
+def test_missing_refund_is_explained(
+    gateway: Gateway, events: list[dict[str, Any]], status: int, words: str
 ) -> None:
-    ask.take(*events)
-    assert ask.status(STORY)["status"] == status
-    answer = ask.evidence(STORY)
+    gateway.take(*events)
+    assert gateway.status(STORY)["status"] == status
+    answer = gateway.evidence(STORY)
     assert (answer["err"], answer["valid"], answer["proven"]) == (None, False, False)
     assert (answer["request"], answer["digest"], answer["not_signed"]) == (None, None, [])
-    (said,) = answer["missing"]
-    assert words in said
+    (reason,) = answer["missing"]
+    assert words in reason
 
 
-def test_an_unknown_transfer(ask: Asker) -> None:
-    response = ask.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64})
+def test_an_unknown_transfer(gateway: Gateway) -> None:
+    response = gateway.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64})
     message = assert_refused(response, 200, "transfer_not_found", EVIDENCE)
     assert message == "transfer not found; no chain has reported yet"
-    ask.take(STORY.sent())
+    gateway.take(STORY.sent())
     message = assert_refused(
-        ask.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64}),
+        gateway.client.get(EVIDENCE, query_string={"transfer_id": "0" * 64}),
         200,
         "transfer_not_found",
         EVIDENCE,
@@ -101,16 +101,18 @@ def test_an_unknown_transfer(ask: Asker) -> None:
     assert "Chain 1 1 min ago" in message
 
 
-def test_the_manners_of_the_door(ask: Asker) -> None:
-    ask.take(STORY.sent())
+def test_headers_methods_and_paths(gateway: Gateway) -> None:
+    gateway.take(STORY.sent())
     for path in (EVIDENCE, "/v1/getRefundEvidence"):
-        response = ask.client.get(path, query_string={"transfer_id": STORY.id[2:].upper()}, headers=ORIGIN)
+        response = gateway.client.get(
+            path, query_string={"transfer_id": STORY.id[2:].upper()}, headers=ORIGIN
+        )
         assert (response.status_code, response.get_json()["transfer_id"]) == (200, STORY.id)
         assert response.headers["Access-Control-Allow-Origin"] == "*"
         assert response.headers["Cache-Control"] == "no-store"
         assert "X-Gateway-Reason" not in response.headers
-        assert ask.client.options(path, headers=ORIGIN).status_code == 204
-        assert_refused(ask.client.post(path), 405, "method_not_allowed", EVIDENCE)
+        assert gateway.client.options(path, headers=ORIGIN).status_code == 204
+        assert_refused(gateway.client.post(path), 405, "method_not_allowed", EVIDENCE)
 
 
 def test_the_sandbox(applications: Applications, shared_database: SharedDatabase) -> None:
@@ -120,17 +122,16 @@ def test_the_sandbox(applications: Applications, shared_database: SharedDatabase
         load_into(app)
     valid = 0
     for transfer in SANDBOX_TRANSFERS:
-        asked = {"transfer_id": transfer.transfer_id}
-        evidence = client.get(EVIDENCE, query_string=asked).get_json()
-        assert_same(client.post("/v2/getTransferStatus", json=asked).get_json(), evidence)
+        query = {"transfer_id": transfer.transfer_id}
+        evidence = client.get(EVIDENCE, query_string=query).get_json()
+        assert_same(client.post("/v2/getTransferStatus", json=query).get_json(), evidence)
         valid += evidence["valid"]
     assert valid == 3
 
 
-def test_nothing_is_written(ask: Asker, database: Database) -> None:
-    ask.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
-    statements: list[str] = []
-    listeners.listen(database.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
-    ask.evidence(STORY)
-    assert statements
-    assert all(each.split()[0] in ("SELECT", "BEGIN") for each in statements), statements
+def test_nothing_is_written(gateway: Gateway, database: Database) -> None:
+    gateway.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
+    with statements(database.engine) as executed:
+        gateway.evidence(STORY)
+    assert executed
+    assert all(each.split()[0] in ("SELECT", "BEGIN") for each in executed), executed

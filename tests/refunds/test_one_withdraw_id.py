@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from msgspec.structs import replace
-from sqlalchemy import event as listeners
 from sqlalchemy import select
 
 from app.audit.keys import AuditKeys
@@ -27,11 +26,12 @@ from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import Audited
-from tests.everyday import some
 from tests.feed.services.world import about, event, forget_events, projections, released
-from tests.refunds.bridges import bridge_of, served_call
-from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.refunds.bridges import bridge_of, pays, served_call
+from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
+from tests.steps import statements
 
 SET: Powers = {PEOPLE[0]: 1}
 FIRST, SECOND = Story(SendKind.POOL, 1), Story(SendKind.POOL, 2)
@@ -44,9 +44,9 @@ def story_of(story: Story) -> list[dict[str, Any]]:
     return [story.sent(), about(story.n, "refund.requested"), story.prepared(), story.signed(PEOPLE[0])]
 
 
-def raised(ask: Asker) -> dict[str, str]:
+def raised(gateway: Gateway) -> dict[str, str]:
     """What is raised about withdraw ids, by the last digit of the transfer."""
-    with reading(part_of(ask.app, Database).reads) as connection:
+    with reading(part_of(gateway.app, Database).reads) as connection:
         rows = connection.execute(select(Anomaly.subject, Anomaly.kind, Anomaly.detail)).all()
     return {row.subject[-1]: row.detail for row in rows if row.kind == AnomalyKind.WITHDRAW_ID_PAID}
 
@@ -57,61 +57,67 @@ def renewed(story: Story) -> list[dict[str, Any]]:
     return [story.prepared(request), story.signed(PEOPLE[0], request)]
 
 
-def assert_second_is_dead(ask: Asker) -> None:
-    status, evidence = ask.status(SECOND), ask.evidence(SECOND)
-    assert status["status"] == 7, "the refund has been asked for, and needs another request"
+def assert_second_is_dead(gateway: Gateway) -> None:
+    status, evidence = gateway.status(SECOND), gateway.evidence(SECOND)
+    assert status["status"] == 7, "the refund was requested, and needs another request"
     assert (evidence["valid"], evidence["proven"], evidence["call"]["data"]) == (False, False, None)
     (why,) = evidence["missing"]
     shared = evidence["withdraw_id"]
     assert f"its withdraw id {shared} was already paid for transfer {FIRST.id}" in why
     assert "a request with another seqnum is needed" in evidence["contradictions"][0]
-    assert list(raised(ask)) == ["2"]
-    assert shared in raised(ask)["2"] and FIRST.id in raised(ask)["2"]
+    assert list(raised(gateway)) == ["2"]
+    assert shared in raised(gateway)["2"] and FIRST.id in raised(gateway)["2"]
 
 
-def test_the_contract_pays_one_of_them(ask: Asker) -> None:
-    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
-    first, second = ask.status(FIRST), ask.status(SECOND)
+def test_the_contract_pays_one_of_them(gateway: Gateway) -> None:
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    first, second = gateway.status(FIRST), gateway.status(SECOND)
     assert (first["status"], second["status"]) == (8, 8), "until one is paid, either can be"
-    assert ask.evidence(FIRST)["withdraw_id"] == ask.evidence(SECOND)["withdraw_id"]
-    assert raised(ask) == {}
+    assert gateway.evidence(FIRST)["withdraw_id"] == gateway.evidence(SECOND)["withdraw_id"]
+    assert raised(gateway) == {}
     bridge = bridge_of(FIRST, SET)
-    assert bridge.judge(served_call(second)).startswith("0x")
+    assert pays(bridge, served_call(second))
     done = bridge.at.send(bridge.data(served_call(first))).event("WithdrawDone")
-    assert "0x" + done["withdrawId"].hex() == ask.evidence(SECOND)["withdraw_id"]
+    assert "0x" + done["withdrawId"].hex() == gateway.evidence(SECOND)["withdraw_id"]
     assert bridge.judge(served_call(second)) == "AlreadyDone"
 
-    ask.take(PAID)
-    assert ask.status(FIRST)["status"] == 10
-    assert_second_is_dead(ask)
-    ask.take(*renewed(SECOND))
-    again = ask.status(SECOND)
+    gateway.take(PAID)
+    assert gateway.status(FIRST)["status"] == 10
+    assert_second_is_dead(gateway)
+    gateway.take(*renewed(SECOND))
+    again = gateway.status(SECOND)
     assert again["status"] == 8
-    assert bridge.judge(served_call(again)).startswith("0x"), "another seqnum is another id"
-    assert list(raised(ask)) == ["2"]
+    assert pays(bridge, served_call(again)), "another seqnum is another id"
+    assert list(raised(gateway)) == ["2"]
 
 
 @pytest.mark.one_database
-def test_whichever_comes_last(ask: Asker, app: Flask, database: Database) -> None:
+@pytest.mark.parametrize("orders", few_or_many(5, 120))
+def test_any_order_has_same_projections(
+    gateway: Gateway, app: Flask, database: Database, orders: int
+) -> None:
     """Any order of what makes it, in one batch or one by one, gives the same."""
     parts = [story_of(FIRST)[:1], story_of(FIRST)[1:], story_of(SECOND)[:1], story_of(SECOND)[1:], [PAID]]
-    outcomes = []
-    for number, order in enumerate(some(list(itertools.permutations(parts))[::3])):
+    every_order, outcomes = list(itertools.permutations(parts)), []
+    for number, order in enumerate(every_order[:: len(every_order) // orders]):
         forget_events(app)
         lines = [rotation(1, SET), *itertools.chain(*order)]
         for batch in [[line] for line in lines] if number % 2 else [lines]:
-            ask.feed(*batch)
+            gateway.feed(*batch)
         with reading(database.reads) as connection:
             found = projections(connection)
             found["withdraw_ids"] = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
         outcomes.append(found)
         if number % 10 == 0:
-            assert_second_is_dead(ask)
+            assert_second_is_dead(gateway)
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
 @pytest.mark.one_database
-def test_rotation_says_anew_which_request_was_paid(ask: Asker, app: Flask, database: Database) -> None:
+@pytest.mark.parametrize("orders", few_or_many(6, 24))
+def test_rotation_decides_which_request_was_paid(
+    gateway: Gateway, app: Flask, database: Database, orders: int
+) -> None:
     """Also where the transfer was released as well as refunded, so that its status is that of the release."""
     later: Powers = {PEOPLE[1]: 1}
     other = SECOND.request(seqnum=8)
@@ -122,112 +128,94 @@ def test_rotation_says_anew_which_request_was_paid(ask: Asker, app: Flask, datab
         [SECOND.prepared(other), SECOND.signed(PEOPLE[1], other)],
     ]
     begin = [*story_of(FIRST), FIRST.prepared(FIRST.request(seqnum=8)), SECOND.sent()]
-    outcomes = set()
-    for order in itertools.permutations(parts):
+    every_order, outcomes = list(itertools.permutations(parts)), set()
+    for order in every_order[:: len(every_order) // orders]:
         forget_events(app)
         lines = [rotation(1, SET), *begin, *itertools.chain(*order)]
         for line in (*lines, *lines):  # what was refused is sent again
-            ask.feed(line)
+            gateway.feed(line)
         with reading(database.reads) as connection:
             rows = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
-        outcomes.add((ask.status(SECOND)["status"], tuple(rows)))
+        outcomes.add((gateway.status(SECOND)["status"], tuple(rows)))
     assert len(outcomes) == 1, outcomes
 
 
-def test_a_payment_that_no_longer_stands(ask: Asker, audited: Audited) -> None:
-    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
-    assert_second_is_dead(ask)
-    ask.take(event("chain.reorged", chain_id=1, from_block=115))
-    assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
-    ask.take(PAID | {"block": 120})
-    assert_second_is_dead(ask)
+def test_orphaned_payment_frees_the_id(gateway: Gateway, audited: Audited) -> None:
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
+    assert_second_is_dead(gateway)
+    gateway.take(event("chain.reorged", chain_id=1, from_block=115))
+    assert (gateway.status(SECOND)["status"], raised(gateway)) == (8, {})
+    gateway.take(PAID | {"block": 120})
+    assert_second_is_dead(gateway)
     retract_ids(*audited, [PAID["id"]], "not paid at all", actor=TESTER)
-    assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
+    assert (gateway.status(SECOND)["status"], raised(gateway)) == (8, {})
 
 
-def test_network_status_pays_despite_rotation(ask: Asker) -> None:
-    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
-    ask.take(about(1, "network.status", at=-5, xfer_status=7))
-    assert_second_is_dead(ask)
-    ask.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
-    assert "was already paid" in ask.evidence(SECOND)["contradictions"][0]
-    assert list(raised(ask)) == ["2"]
+def test_network_status_pays_despite_rotation(gateway: Gateway) -> None:
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    gateway.take(about(1, "network.status", at=-5, xfer_status=7))
+    assert_second_is_dead(gateway)
+    gateway.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
+    assert "was already paid" in gateway.evidence(SECOND)["contradictions"][0]
+    assert list(raised(gateway)) == ["2"]
 
 
-def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
+def test_both_reported_as_paid_are_both_raised(gateway: Gateway) -> None:
     third = Story(SendKind.POOL, 3)
-    ask.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), *story_of(third), PAID)
-    ask.take(about(2, "refund.completed"))
-    assert (ask.status(FIRST)["status"], ask.status(SECOND)["status"]) == (10, 10)
-    assert sorted(raised(ask)) == ["1", "2", "3"]
-    assert SECOND.id in raised(ask)["1"] and FIRST.id in raised(ask)["2"]
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), *story_of(third), PAID)
+    gateway.take(about(2, "refund.completed"))
+    assert (gateway.status(FIRST)["status"], gateway.status(SECOND)["status"]) == (10, 10)
+    assert sorted(raised(gateway)) == ["1", "2", "3"]
+    assert SECOND.id in raised(gateway)["1"] and FIRST.id in raised(gateway)["2"]
 
 
-def test_payment_is_remembered_after_prune_and_replay(
-    ask: Asker, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
+def test_payment_outlasts_prune_and_replay(
+    gateway: Gateway, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:
-    ask.take(rotation(1, SET), *story_of(FIRST), PAID)
+    gateway.take(rotation(1, SET), *story_of(FIRST), PAID)
     replay(*audited, actor=TESTER)
     later = replace(database, clock=lambda: database.clock() + timedelta(days=30))
-    assert (
-        sum(
-            prune(
-                later,
-                audit_keys,
-                intake,
-                later.clock() - timedelta(days=8),
-                actor=TESTER,
-            ).transfers.values()
-        )
-        == 1
-    )
-    ask.take(*story_of(SECOND))
-    assert_second_is_dead(ask)
+    pruned = prune(later, audit_keys, intake, later.clock() - timedelta(days=8), actor=TESTER)
+    assert sum(pruned.transfers.values()) == 1
+    gateway.take(*story_of(SECOND))
+    assert_second_is_dead(gateway)
     replay(*audited, actor=TESTER)
-    assert_second_is_dead(ask)
+    assert_second_is_dead(gateway)
 
 
 @pytest.mark.one_database
-def test_other_kinds_have_no_withdraw_id(ask: Asker, app: Flask) -> None:
-    """They are told apart by the reference, which the contract puts into the id."""
+def test_other_kinds_have_no_withdraw_id(gateway: Gateway, app: Flask) -> None:
+    """They differ by the reference, which the contract puts into the id."""
     for kind in (SendKind.DEPOSIT, SendKind.BURN):
         one, other = Story(kind, 10), Story(kind, 11)
         assert withdraw_id_of(one.request()) is None
-        ask.feed(rotation(one.chain, SET))
+        gateway.feed(rotation(one.chain, SET))
         for story in (one, other):
-            ask.take(story.sent(), story.prepared(), story.signed(PEOPLE[0]))
+            gateway.take(story.sent(), story.prepared(), story.signed(PEOPLE[0]))
         bridge = bridge_of(one, SET)
         for story in (one, other):
-            bridge.at.send(bridge.data(served_call(ask.status(story))))
-        ask.take(about(10, "refund.completed"))
-        assert ask.status(other)["status"] == 8
+            bridge.at.send(bridge.data(served_call(gateway.status(story))))
+        gateway.take(about(10, "refund.completed"))
+        assert gateway.status(other)["status"] == 8
         forget_events(app)
 
 
 @pytest.mark.one_database
-def test_many_refunds_of_id_avoid_scan(ask: Asker) -> None:
-    """Each further one reads its own rows: the others are folded when the payment comes, and then only."""
-    ask.take(rotation(1, SET))
+def test_many_refunds_of_id_avoid_scan(gateway: Gateway) -> None:
+    """Each further one reads only its own rows. The others are projected when the payment comes."""
+    gateway.take(rotation(1, SET))
     counts: list[int] = []
     for n in range(1, 41):
         story = Story(SendKind.POOL, n)
-        counts.append(statements(ask, story_of(story)))
+        counts.append(statements_for(gateway, story_of(story)))
     assert max(counts[1:]) == min(counts[1:])
-    ask.take(PAID)
-    assert len(raised(ask)) == 16, "by the last digit"
-    assert ask.status(Story(SendKind.POOL, 40))["status"] == 7
-    assert statements(ask, story_of(Story(SendKind.POOL, 41))) <= counts[-1] + 6
+    gateway.take(PAID)
+    assert len(raised(gateway)) == 16, "by the last digit"
+    assert gateway.status(Story(SendKind.POOL, 40))["status"] == 7
+    assert statements_for(gateway, story_of(Story(SendKind.POOL, 41))) <= counts[-1] + 6
 
 
-def statements(ask: Asker, events: Iterable[dict[str, Any]]) -> int:
-    seen: list[str] = []
-
-    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement)
-
-    listeners.listen(part_of(ask.app, Database).engine, "before_cursor_execute", note)
-    try:
-        ask.take(*events)
-    finally:
-        listeners.remove(part_of(ask.app, Database).engine, "before_cursor_execute", note)
-    return len(seen)
+def statements_for(gateway: Gateway, events: Iterable[dict[str, Any]]) -> int:
+    with statements(part_of(gateway.app, Database).engine) as executed:
+        gateway.take(*events)
+    return len(executed)

@@ -1,4 +1,4 @@
-"""A withdraw id that is used up in a block, for whatever: no refund is served under it any more."""
+"""A withdraw id that is used up in a block, for any use: no refund is served under it any more."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.actors import TESTER
 from tests.applications import Audited
 from tests.contract.evm.machine import Call, Receipt
 from tests.feed.services.world import about, event, projections
-from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
-from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, pays, served_call
+from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
 
 SET: Powers = {PEOPLE[0]: 1}
 STORY, OTHER = (Story(SendKind.POOL, int(digit * 64, 16)) for digit in "12")
@@ -45,25 +45,25 @@ def sent(story: Story) -> dict[str, Any]:
 
 def call_of(request: bytes) -> Call:
     """A call with a request that is not known here, signed by the whole set."""
-    digest = signing_digest(SendKind.POOL, 1, STORY.contract, request)
+    digest = signing_digest(SendKind.POOL, STORY.chain, STORY.contract, request)
     return Call(request, [sign_digest(digest, PEOPLE[0])], [address_of(PEOPLE[0])], [1])
 
 
-def assert_used_up(ask: Asker, what: str, status: int = 7) -> None:
-    answer, evidence = ask.status(STORY), ask.evidence(STORY)
+def assert_used_up(gateway: Gateway, what: str, status: int = 7) -> None:
+    answer, evidence = gateway.status(STORY), gateway.evidence(STORY)
     assert (answer["status"], evidence["valid"]) == (status, False)
     [why] = evidence["contradictions"]
     assert f"its withdraw id {evidence['withdraw_id']} was already paid {what}" in why
 
 
 @pytest.fixture
-def watched(ask: Asker, app: Flask) -> WatchedBridge:
+def watched(gateway: Gateway, app: Flask) -> WatchedBridge:
     """A bridge that is watched, and a refund that it would pay."""
     watched = WatchedBridge(app, STORY, bridge_of(STORY, SET))
     watched.reset(by_address(SET))
-    ask.take(*refund())
-    answer = ask.status(STORY)
-    assert answer["status"] == 8 and watched.bridge.judge(served_call(answer)).startswith("0x")
+    gateway.take(*refund())
+    answer = gateway.status(STORY)
+    assert answer["status"] == 8 and pays(watched.bridge, served_call(answer))
     return watched
 
 
@@ -81,11 +81,11 @@ USES = {
 @pytest.mark.parametrize("queued", [False, True])
 @pytest.mark.parametrize("use", USES)
 def test_id_is_used_until_block_is_orphaned(
-    ask: Asker, watched: WatchedBridge, use: str, queued: bool, database: Database, audited: Audited
+    gateway: Gateway, watched: WatchedBridge, use: str, queued: bool, database: Database, audited: Audited
 ) -> None:
     ref_id, what = USES[use]
-    served = served_call(ask.status(STORY))
-    ask.take(sent(OTHER), OTHER.prepared(OTHER.request(seqnum=8)))
+    served = served_call(gateway.status(STORY))
+    gateway.take(sent(OTHER), OTHER.prepared(OTHER.request(seqnum=8)))
     state = watched.bridge.chain.state
     before = state.snapshot()
     if queued:
@@ -94,39 +94,39 @@ def test_id_is_used_until_block_is_orphaned(
     assert ("DelayedTransferAdded" in receipt.names) is queued
     watched.mine(receipt)
     assert watched.bridge.judge(served) == "AlreadyDone"
-    assert_used_up(ask, what)
+    assert_used_up(gateway, what)
     with reading(database.reads) as connection:
         found = projections(connection)
     replay(*audited, actor=TESTER)
-    assert_used_up(ask, what)
+    assert_used_up(gateway, what)
     with reading(database.reads) as connection:
         assert projections(connection) == found
 
     state.revert(before)
     watched.watched.chain.reorg(1, [[], []])
     watched.read()
-    answer = ask.status(STORY)
+    answer = gateway.status(STORY)
     assert answer["status"] == 8
-    assert watched.bridge.judge(served_call(answer)).startswith("0x")
+    assert pays(watched.bridge, served_call(answer))
 
 
-def test_own_payment_does_not_use_up_id(ask: Asker, watched: WatchedBridge) -> None:
+def test_own_payment_does_not_use_up_id(gateway: Gateway, watched: WatchedBridge) -> None:
     watched.mine(withdrawn(watched, STORY.request()))
-    answer, evidence = ask.status(STORY), ask.evidence(STORY)
+    answer, evidence = gateway.status(STORY), gateway.evidence(STORY)
     assert (answer["status"], evidence["contradictions"]) == (9, [])
-    ask.take(*refund(OTHER))
-    assert ask.status(OTHER)["status"] == 7
-    assert f"already paid for transfer {STORY.id}" in ask.evidence(OTHER)["contradictions"][0]
+    gateway.take(*refund(OTHER))
+    assert gateway.status(OTHER)["status"] == 7
+    assert f"already paid for transfer {STORY.id}" in gateway.evidence(OTHER)["contradictions"][0]
 
 
-def withdraw_id(ask: Asker) -> str:
-    found: str = ask.evidence(STORY)["withdraw_id"]
+def withdraw_id(gateway: Gateway) -> str:
+    found: str = gateway.evidence(STORY)["withdraw_id"]
     return found
 
 
 def lines(used: str, **changes: Any) -> dict[str, dict[str, Any]]:
-    """By what a reporter may say that the id is used up."""
-    place = {"chain_id": 1, "block": 130, "withdraw_id": used}
+    """By the reports that may use up the id."""
+    place: dict[str, Any] = {"chain_id": 1, "block": 130, "withdraw_id": used}
     return {
         "liquidity": event("liquidity.withdrawn", symbol="USDT", amount="5", **(place | changes)),
         "withdraw": event("withdraw.done", **(place | changes)),
@@ -138,88 +138,78 @@ REPORTS = list(lines(""))
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_report_counts_until_retracted(ask: Asker, report: str, audited: Audited) -> None:
-    ask.take(rotation(1, SET), *refund())
-    line = lines(withdraw_id(ask))[report]
-    ask.take(line)
-    assert_used_up(ask, "for ")
-    ask.take(event("chain.reorged", chain_id=1, from_block=130))
-    assert ask.status(STORY)["status"] == 8
-    ask.take(line)
-    assert_used_up(ask, "for ")
+def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: Audited) -> None:
+    gateway.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(gateway))[report]
+    gateway.take(line)
+    assert_used_up(gateway, "for ")
+    gateway.take(event("chain.reorged", chain_id=1, from_block=130))
+    assert gateway.status(STORY)["status"] == 8
+    gateway.take(line)
+    assert_used_up(gateway, "for ")
     retraction = retract_ids(*audited, [line["id"]], "not on the chain", actor=TESTER)
-    assert ask.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == 8
     retract_ids(*audited, retraction, "it was", actor=TESTER)
-    assert_used_up(ask, "for ")
+    assert_used_up(gateway, "for ")
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_it_counts_before_the_refund_is_known(ask: Asker, report: str, audited: Audited) -> None:
-    ask.take(rotation(1, SET), *refund())
-    used = withdraw_id(ask)
+def test_it_counts_before_the_refund_is_known(gateway: Gateway, report: str, audited: Audited) -> None:
+    gateway.take(rotation(1, SET), *refund())
+    used = withdraw_id(gateway)
     retract_ids(*audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
-    ask.take(lines(used)[report])
-    ask.feed(*refund())
-    assert_used_up(ask, "for ")
+    gateway.take(lines(used)[report])
+    gateway.feed(*refund())
+    assert_used_up(gateway, "for ")
 
 
 @pytest.mark.parametrize("report", REPORTS)
-def test_id_on_other_chain_is_different(ask: Asker, report: str) -> None:
-    ask.take(rotation(1, SET), *refund())
-    line = lines(withdraw_id(ask), chain_id=2)[report]
-    ask.take(line)
-    assert ask.status(STORY)["status"] == 8
-    ask.take(lines(withdraw_id(ask))[report])
-    assert_used_up(ask, "for ")
+def test_id_on_other_chain_is_different(gateway: Gateway, report: str) -> None:
+    gateway.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(gateway), chain_id=2)[report]
+    gateway.take(line)
+    assert gateway.status(STORY)["status"] == 8
+    gateway.take(lines(withdraw_id(gateway))[report])
+    assert_used_up(gateway, "for ")
 
 
-def test_id_added_to_withdrawal_counts(ask: Asker) -> None:
+def test_id_added_to_withdrawal_counts(gateway: Gateway) -> None:
     """The field may be missing: another reporter of the same fact adds it."""
-    ask.take(rotation(1, SET), *refund())
-    line = lines(withdraw_id(ask))["liquidity"] | {"id": "1:0xb:0xt:4"}
-    ask.take({name: value for name, value in line.items() if name != "withdraw_id"})
-    assert ask.status(STORY)["status"] == 8
-    ask.feed(line)
-    assert_used_up(ask, "for a withdrawal of liquidity")
+    gateway.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(gateway))["liquidity"] | {"id": "1:0xb:0xt:4"}
+    gateway.take({name: value for name, value in line.items() if name != "withdraw_id"})
+    assert gateway.status(STORY)["status"] == 8
+    gateway.feed(line)
+    assert_used_up(gateway, "for a withdrawal of liquidity")
 
 
-def test_refund_counts_once_in_block(ask: Asker) -> None:
+def test_refund_counts_once_in_block(gateway: Gateway) -> None:
     tx = "0x" + "d1" * 32
-    ask.take(rotation(1, SET), *refund(), *refund(OTHER))
+    gateway.take(rotation(1, SET), *refund(), *refund(OTHER))
     for block, step in ((140, "refund.submitted"), (141, "refund.delayed")):
-        more = {"delayed_id": "0x" + "5e" * 32} if step == "refund.delayed" else {}
-        ask.take(about(OTHER.n, step, tx_hash=tx, block=block, **more))
-        assert ask.status(OTHER)["status"] == 9
-        assert_used_up(ask, f"for transfer {OTHER.id}")
-        ask.take(event("chain.reorged", chain_id=1, from_block=block))
-        assert ask.status(STORY)["status"] == 8
-    ask.take(about(OTHER.n, "refund.submitted", tx_hash=tx, block=142))
-    assert_used_up(ask, f"for transfer {OTHER.id}")
-    ask.take(about(OTHER.n, "refund.failed", tx_hash=tx, block=143))
-    assert (ask.status(STORY)["status"], ask.status(OTHER)["status"]) == (8, 8)
+        more: dict[str, Any] = {"delayed_id": "0x" + "5e" * 32} if step == "refund.delayed" else {}
+        gateway.take(about(OTHER.n, step, tx_hash=tx, block=block, **more))
+        assert gateway.status(OTHER)["status"] == 9
+        assert_used_up(gateway, f"for transfer {OTHER.id}")
+        gateway.take(event("chain.reorged", chain_id=1, from_block=block))
+        assert gateway.status(STORY)["status"] == 8
+    gateway.take(about(OTHER.n, "refund.submitted", tx_hash=tx, block=142))
+    assert_used_up(gateway, f"for transfer {OTHER.id}")
+    gateway.take(about(OTHER.n, "refund.failed", tx_hash=tx, block=143))
+    assert (gateway.status(STORY)["status"], gateway.status(OTHER)["status"]) == (8, 8)
 
 
 def test_it_is_retained_when_transfers_are_pruned(
-    ask: Asker, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
+    gateway: Gateway, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:
-    ask.take(rotation(1, SET), *refund())
-    used = withdraw_id(ask)
+    gateway.take(rotation(1, SET), *refund())
+    used = withdraw_id(gateway)
     paid = OTHER.request(seqnum=8)
-    ask.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
-    ask.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
+    gateway.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
+    gateway.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
     later = replace(database, clock=lambda: database.clock() + timedelta(days=30))
-    assert (
-        sum(
-            prune(
-                later,
-                audit_keys,
-                intake,
-                later.clock() - timedelta(days=8),
-                actor=TESTER,
-            ).transfers.values()
-        )
-        == 1
-    )
-    assert_used_up(ask, f"for transfer {OTHER.id}")
+    pruned = prune(later, audit_keys, intake, later.clock() - timedelta(days=8), actor=TESTER)
+    assert sum(pruned.transfers.values()) == 1
+    assert_used_up(gateway, f"for transfer {OTHER.id}")
     replay(*audited, actor=TESTER)
-    assert_used_up(ask, f"for transfer {OTHER.id}")
+    assert_used_up(gateway, f"for transfer {OTHER.id}")

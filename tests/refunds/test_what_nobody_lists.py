@@ -1,6 +1,6 @@
 """Sends of tokens that nobody lists, towards chains without a pair, and to chains that cannot be configured.
 
-A contract takes all of them, and its refund pays them back: what is served is put to a contract in an EVM.
+A contract takes all of them, and its refund pays them back: what is served is sent to a contract in an EVM.
 """
 
 from __future__ import annotations
@@ -32,26 +32,24 @@ from tests.feed.services.world import (
     signed,
     token,
 )
+from tests.grpcweb.wire import frame, post
 from tests.network.services.network_kit import text
-from tests.refunds.bridges import bridge_of, served_call
-from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
+from tests.refunds.bridges import bridge_of, pays, served_call
+from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story, rotation
 
 SET: Powers = {PEOPLE[0]: 1}
 UNLISTED = bytes.fromhex(address(7777)[2:])
 FAR = 2**64 - 1
 
 
-def listed(ask: Asker) -> dict[str, Any]:
-    """The one transfer of the history, after both interfaces said the same."""
-    answer = ask.client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9})
+def listed(gateway: Gateway) -> dict[str, Any]:
+    """The one transfer of the history, of which both interfaces show the same."""
+    answer = gateway.client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9})
     [found] = answer.get_json()["history"]
-    body = gateway_pb2.TransferHistoryRequest(page_size=9, acct_addr=[SENDER]).SerializeToString()
-    frame = b"\0" + len(body).to_bytes(4, "big") + body
-    path = "/sgn.gateway.v1.Web/TransferHistory"
-    sent_back = ask.client.post(path, data=frame, content_type="application/grpc-web+proto").data
-    size = int.from_bytes(sent_back[1:5], "big")
-    message = gateway_pb2.TransferHistoryResponse.FromString(sent_back[5 : 5 + size])
-    [row] = message.history
+    query = gateway_pb2.TransferHistoryRequest(page_size=9, acct_addr=[SENDER])
+    carried = post(gateway.client, "TransferHistory", frame(query.SerializeToString()))
+    assert carried.message is not None
+    [row] = gateway_pb2.TransferHistoryResponse.FromString(carried.message).history
     ends = ((row.src_send_info, found["src_send_info"]), (row.dst_received_info, found["dst_received_info"]))
     for one, other in ends:
         assert (one.chain.id, one.token.symbol) == (other["chain"]["id"], other["token"]["symbol"])
@@ -59,51 +57,51 @@ def listed(ask: Asker) -> dict[str, Any]:
     return found
 
 
-def refund(ask: Asker, story: Story, send: dict[str, Any], **request: Any) -> dict[str, Any]:
+def refund(gateway: Gateway, story: Story, send: dict[str, Any], **request: Any) -> dict[str, Any]:
     """The status once the refund of the send is signed, which the contract pays."""
     wd_onchain = story.request(**request)
-    ask.take(rotation(story.chain, SET), send, prepared(1, wd_onchain))
-    ask.take(signed(1, story.signature(PEOPLE[0], wd_onchain)))
-    status = ask.status(story)
+    gateway.take(rotation(story.chain, SET), send, prepared(1, wd_onchain))
+    gateway.take(signed(1, story.signature(PEOPLE[0], wd_onchain)))
+    status = gateway.status(story)
     assert status["status"] == 8
     bridge = bridge_of(story, SET, token=request.get("token", story.token))
-    assert bridge.judge(served_call(status)).startswith("0x")
+    assert pays(bridge, served_call(status))
     return status
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_unlisted_token_is_found_and_refunded(ask: Asker, kind: SendKind) -> None:
+def test_unlisted_token_is_found_and_refunded(gateway: Gateway, kind: SendKind) -> None:
     story = Story(kind)
     send = story.sent(token=checksum_address(UNLISTED), contract=checksum_address(story.contract))
     del send["symbol"]
-    refund(ask, story, send, token=UNLISTED)
-    assert listed(ask)["src_send_info"]["token"]["symbol"] == checksum_address(UNLISTED)
+    refund(gateway, story, send, token=UNLISTED)
+    assert listed(gateway)["src_send_info"]["token"]["symbol"] == checksum_address(UNLISTED)
 
 
-def test_deposit_without_pair_is_refunded(ask: Asker) -> None:
+def test_deposit_without_pair_is_refunded(gateway: Gateway) -> None:
     story = Story(SendKind.DEPOSIT)
-    refund(ask, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))
+    refund(gateway, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))
 
 
 @pytest.mark.parametrize("dst", [0, 2**32, 2**63 - 1, 2**63, FAR])
 def test_send_to_unknown_chain_is_refunded(
-    ask: Asker, dst: int, database: Database, audited: Audited
+    gateway: Gateway, dst: int, database: Database, audited: Audited
 ) -> None:
     """To one that cannot be configured. It is found, too."""
     story = Story(SendKind.POOL)
-    ask.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
-    assert ask.status(story)["status"] == 1
-    ask.take(sent(1, event_id="first", dst_chain_id=dst), about(1, "network.status", xfer_status=2))
-    assert ask.status(story)["status"] == 4
-    refund(ask, story, story.sent(dst_chain_id=dst))
-    assert listed(ask)["dst_received_info"]["chain"]["id"] == 0
-    ask.take(released(1, block=10**9, chain_id=dst))
-    assert ask.status(story)["status"] == 5
+    gateway.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
+    assert gateway.status(story)["status"] == 1
+    gateway.take(sent(1, event_id="first", dst_chain_id=dst), about(1, "network.status", xfer_status=2))
+    assert gateway.status(story)["status"] == 4
+    refund(gateway, story, story.sent(dst_chain_id=dst))
+    assert listed(gateway)["dst_received_info"]["chain"]["id"] == 0
+    gateway.take(released(1, block=10**9, chain_id=dst))
+    assert gateway.status(story)["status"] == 5
     with reading(database.engine) as connection:
         before = projections(connection)
     assert before["latency_records"][0][1:3] == (1, dst)
     pair = {"src_chain_id": 1, "dst_chain_id": dst}
-    latency = ask.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=pair)
+    latency = gateway.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=pair)
     assert (latency.status_code, latency.headers["X-Gateway-Reason"]) == (200, "chain_unknown")
     replay(*audited, actor=TESTER)
     with reading(database.engine) as connection:
@@ -111,19 +109,19 @@ def test_send_to_unknown_chain_is_refunded(
 
 
 def test_listing_token_supplies_the_symbol(
-    ask: Asker, database: Database, audited: Audited, editing: Editing
+    gateway: Gateway, database: Database, audited: Audited, editing: Editing
 ) -> None:
     send = proven(1, token=address(7777))
     del send["symbol"]
-    ask.take(send)
-    assert listed(ask)["src_send_info"]["token"]["symbol"] == address(7777)
+    gateway.take(send)
+    assert listed(gateway)["src_send_info"]["token"]["symbol"] == address(7777)
     document = network()
     document["tokens"] += [
         document["tokens"][0] | {"chain_id": chain, "symbol": "NEW", "address": address(7777)}
         for chain in (1, 2)
     ]
     import_network(*editing, text(document), actor=TESTER)
-    assert listed(ask)["src_send_info"]["token"]["symbol"] == "NEW"
+    assert listed(gateway)["src_send_info"]["token"]["symbol"] == "NEW"
     with reading(database.engine) as connection:
         before = projections(connection)
     assert [row[:2] for row in before["pool_counters"]] == [(1, "NEW")]
@@ -132,28 +130,28 @@ def test_listing_token_supplies_the_symbol(
         assert projections(connection) == before
 
 
-def test_symbol_and_address_must_agree(ask: Asker) -> None:
+def test_symbol_and_address_must_agree(gateway: Gateway) -> None:
     false = proven(1, token=address(7777))
-    assert "token: is not what is configured as USDT" in ask.feed(false).refused[0].reason
-    known = {"token": token(1, "USDT")}
-    ask.take(sent(2, **known))
-    assert "symbol: must be given" in ask.feed(sent(3, symbol=None)).refused[0].reason
+    assert "token: is not what is configured as USDT" in gateway.feed(false).refused[0].reason
+    known: dict[str, Any] = {"token": token(1, "USDT")}
+    gateway.take(sent(2, **known))
+    assert "symbol: must be given" in gateway.feed(sent(3, symbol=None)).refused[0].reason
     more = sent(2) | {"id": sent(2, **known)["id"], "token": None, "max_slippage": 5}
-    assert ask.feed(more).repeated == 1
+    assert gateway.feed(more).repeated == 1
 
 
-def test_contradiction_across_reports_is_refused(ask: Asker) -> None:
+def test_contradiction_across_reports_is_refused(gateway: Gateway) -> None:
     first, second = sent(1) | {"id": "x"}, sent(1) | {"id": "x", "symbol": None, "token": address(7777)}
-    ask.take(first)
-    assert ask.feed(second).refused[0].reason.startswith("token: is not what is configured")
+    gateway.take(first)
+    assert gateway.feed(second).refused[0].reason.startswith("token: is not what is configured")
 
 
 @pytest.mark.parametrize(
     "changes", [{"nonce": 8}, {"amount": "5"}, {"sender": address(9)}, {"dst_chain_id": 3}]
 )
-def test_send_contradicting_its_id_is_refused(ask: Asker, changes: dict[str, Any]) -> None:
-    assert ask.feed(proven(7) | changes).refused[0].reason.startswith("transfer_id: is not the id")
-    ask.take(proven(7))
+def test_send_contradicting_its_id_is_refused(gateway: Gateway, changes: dict[str, Any]) -> None:
+    assert gateway.feed(proven(7) | changes).refused[0].reason.startswith("transfer_id: is not the id")
+    gateway.take(proven(7))
 
 
 ELSEWHERE = [
@@ -169,12 +167,14 @@ ELSEWHERE = [
 @pytest.mark.parametrize("order", ["the send first", "the send last"])
 @pytest.mark.parametrize(("kind", "fields"), ELSEWHERE)
 def test_report_from_wrong_chain_is_ignored(
-    ask: Asker, kind: str, fields: dict[str, Any], order: str, database: Database
+    gateway: Gateway, kind: str, fields: dict[str, Any], order: str, database: Database
 ) -> None:
     send = proven(1)
     elsewhere = of(send, about(1, kind, block=60_000_000, **fields))
-    ask.take(*((send, elsewhere) if order == "the send first" else (elsewhere, send)))
-    answer = ask.client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
+    gateway.take(*((send, elsewhere) if order == "the send first" else (elsewhere, send)))
+    answer = gateway.client.post(
+        "/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}
+    ).get_json()
     assert (answer["status"], answer["dst_block_tx_link"]) == (1, "")
     with reading(database.engine) as connection:
         found = projections(connection)
