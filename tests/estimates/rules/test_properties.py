@@ -72,7 +72,7 @@ def test_more_sent_is_never_worth_less(inputs, more):
 
 
 @given(pools, st.integers(1, 999_999))
-def test_a_higher_tolerance_never_lowers_max_slippage(inputs, other):
+def test_max_slippage_grows_with_tolerance(inputs, other):
     low, high = sorted((inputs.request.slippage_tolerance, other))
     lower, higher = (worked_out(ask(inputs, slippage_tolerance=t)) for t in (low, high))
     assert lower.max_slippage <= higher.max_slippage

@@ -104,7 +104,7 @@ def test_what_stays_as_it_is_writes_nothing(
     assert (versions(database), records(database)) == (before, [])
 
 
-def test_preview_shows_difference_and_writes_nothing(database: Database, two_persons: TwoPersons) -> None:
+def test_preview_only_shows_difference(database: Database, two_persons: TwoPersons) -> None:
     before = document(database), versions(database)
     preview = preview_edit(database, two_persons, edited(database, "routes", "USDT", 1, 56, base_fee="7"))
     assert preview.subject == "route of USDT from 1 to 56"
