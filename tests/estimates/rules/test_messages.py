@@ -202,7 +202,8 @@ MESSAGES: dict[str, tuple[EstimateInputs, str]] = {
     ),
     "a chain minimum of 100 %": (
         usdt(src_chain=WHOLE, open_destinations=()),
-        "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: try again later",
+        "With this slippage_tolerance, nothing of this amount may be received. No amount of USDT can be "
+        "transferred from Ethereum to BNB Chain at this moment: try again later",
     ),
     "token not on the source": (
         usdt(src_token=None),
