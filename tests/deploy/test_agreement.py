@@ -15,10 +15,13 @@ import pytest
 from click import Context
 
 from app import create_app
+from app.api.operations import OPERATIONS
 from app.http.limits import PREFIX
+from app.values.codes import Reason
 from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
+from tests.site.snippets import blocks_of
 
 OTHERS = {
     "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER",
@@ -342,3 +345,49 @@ def test_whatever_serves_starts_again_when_it_ended() -> None:
     assert len(serving) == 4
     for name, text in serving.items():
         assert "\nRestart=always\n" in text and "\nStartLimitIntervalSec=0\n" in text, name
+
+
+def test_nginx_reasons_belong_to_gateway() -> None:
+    text = (DEPLOY / "nginx/gateway/refusals.conf").read_text()
+    (reasons,) = re.findall(r"map \$status \$gateway_reason \{(.*?)\}", text, re.DOTALL)
+    given = {line.split()[1].rstrip(";") for line in reasons.strip().splitlines()}
+    assert given <= {reason.value for reason in Reason}
+    assert len(given) == 6
+
+
+def test_nginx_closes_gateway_connections_first() -> None:
+    """The side that closes first must not be the gateway, or a request in flight is lost."""
+    (kept,) = re.findall(r"^keepalive = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(), re.M)
+    for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
+        times = [int(found) for found in re.findall(r"keepalive_timeout (\d+)s", file.read_text())]
+        assert len(times) == 3 and max(times) < int(kept)
+
+
+READS_BY_POST = {"estimateAmtByPost", "getTransferStatus", "getTransferStatuses"}
+
+
+def test_every_operation_that_writes_is_in_the_rule() -> None:
+    (rule,) = re.findall(
+        r'location ~ "(.*)" \{\n        proxy_pass \$gateway_writes;',
+        (DEPLOY / "nginx/gateway.conf").read_text(),
+    )
+    for each in OPERATIONS:
+        if each.group in ("sandbox", "grpcweb", "health", "release"):  # its stories are of no region
+            continue
+        writes = each.method != "GET" and each.name not in READS_BY_POST
+        for path in each.paths:
+            found = bool(re.search(rule, f"/v2{path}"))
+            assert found == writes or each.name == "listWebhooks", path
+    calls = re.findall(r"^ +rpc (\w+)", (ROOT / "proto/gateway.proto").read_text(), re.M)
+    assert "WithdrawLiquidity" in calls
+    assert [name for name in calls if re.search(rule, f"/sgn.gateway.v1.Web/{name}")] == ["WithdrawLiquidity"]
+
+
+def test_the_guide_takes_ten_commands() -> None:
+    """From a fresh machine to a network and an operator."""
+    blocks = blocks_of("docs/operations.md", "sh")
+    first = next(number for number, block in enumerate(blocks) if "git clone URL" in block.code)
+    last = next(number for number, block in enumerate(blocks) if "gateway operators create" in block.code)
+    lines = "".join(f"{block.code}\n" for block in blocks[first : last + 1]).splitlines()
+    commands = [part for line in lines for part in line.split("#")[0].split("&&") if part.strip()]
+    assert len(commands) <= 10, commands

@@ -16,7 +16,7 @@ from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, new_transfer, release, tell
 
 STATUS = "/v2/getTransferStatus"
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.files import DEPLOY
-from tests.programs import program
-from tests.site.snippets import blocks_of
+
+pytestmark = pytest.mark.system
 
 HOST = "bridge.example.net"
 STANDINS = """\
@@ -68,7 +68,7 @@ class Machine:
         script = script.replace("/opt/gateway", str(self.code)).replace("/etc/", f"{self.etc}/")
         script = script.replace("etc=/etc", f"etc={self.etc}")
         text = f"ETC={self.etc} LOG={log}\nset -- {HOST}\n{STANDINS}{script}"
-        subprocess.run([program("bash")], input=text, text=True, check=True, capture_output=True, timeout=60)
+        subprocess.run(["bash"], input=text, text=True, check=True, capture_output=True, timeout=60)
         return log.read_text()
 
     def files(self) -> dict[str, bytes]:
@@ -186,7 +186,7 @@ def test_commands_have_settings_as_systemd_has_them(machine: Machine, value: str
     script = (DEPLOY / "gateway").read_text().replace("/etc/", f"{machine.etc}/")
     script = script.replace("/opt/gateway", str(machine.code))
     done = subprocess.run(
-        [program("bash"), "-c", script, "gateway", "watch"], capture_output=True, text=True, check=True
+        ["bash", "-c", script, "gateway", "watch"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"{value}|{value}|1|--app wsgi watch\n"
 
@@ -219,16 +219,6 @@ def test_nginx_waits_for_a_certificate(machine: Machine) -> None:
     assert (machine.etc / "nginx/conf.d/gateway.conf").exists()
 
 
-def test_the_guide_takes_ten_commands() -> None:
-    """From a fresh machine to a network and an operator."""
-    blocks = blocks_of("docs/operations.md", "sh")
-    first = next(number for number, block in enumerate(blocks) if "git clone URL" in block.code)
-    last = next(number for number, block in enumerate(blocks) if "gateway operators create" in block.code)
-    lines = "".join(f"{block.code}\n" for block in blocks[first : last + 1]).splitlines()
-    commands = [part for line in lines for part in line.split("#")[0].split("&&") if part.strip()]
-    assert len(commands) <= 10, commands
-
-
 @pytest.mark.parametrize(
     ("day", "kind"), [("2026-11-29", "full"), ("2026-11-30", "diff"), ("2026-12-05", "diff")]
 )
@@ -238,5 +228,5 @@ def test_a_full_backup_each_sunday(tmp_path: Path, day: str, kind: str) -> None:
     (line,) = re.findall("^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)
     command = line.replace("$$", "$").replace("%%", "%").replace("exec pgbackrest", "echo")
     typed = f'date() {{ command date -d {day} "$@"; }}\n{command}'
-    done = subprocess.run([program("bash"), "-c", typed], capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, check=True)
     assert done.stdout == f"--stanza=gateway --type={kind} backup\n"

@@ -32,6 +32,7 @@ class Port:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_half_bodies_hold_up_nobody_behind_nginx(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, HALF_BODIES + 500), most))

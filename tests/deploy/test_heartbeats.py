@@ -97,7 +97,6 @@ def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subproce
             process.wait()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_beats_come_while_it_works_and_end_when_a_part_hangs(part: str, url: str, tmp_path: Path) -> None:
     name = f"gateway-beats-{os.getpid()}"

@@ -17,6 +17,8 @@ from tests.deploy.files import free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, PUBLIC, Nginx, proxying
 from tests.programs import program
 
+pytestmark = pytest.mark.system
+
 HOST = "\r\nHost: localhost\r\n"
 LONG_HEADER = f"X: {'x' * 8000}\r\n"
 UNREAD = {

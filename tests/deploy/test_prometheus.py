@@ -106,6 +106,7 @@ def test_every_metric_is_documented_with_its_labels(exposed: Exposition) -> None
     assert written == labels_of(exposed.text()), "docs/metrics.md has a row for each metric, with its labels"
 
 
+@pytest.mark.system
 def test_promtool_accepts_configuration_and_rules() -> None:
     done = subprocess.run(
         [program("promtool", "prometheus"), "check", "config", "prometheus.yml"],
@@ -115,6 +116,7 @@ def test_promtool_accepts_configuration_and_rules() -> None:
     assert f"{len(alerts())} rules found" in done.stdout
 
 
+@pytest.mark.system
 def test_amtool_accepts_receivers_of_each_severity() -> None:
     amtool, file = program("amtool", "prometheus-alertmanager"), str(FOLDER / "alertmanager.yml")
     done = subprocess.run([amtool, "check-config", file], capture_output=True, text=True, check=False)
@@ -132,7 +134,7 @@ def test_alertmanager_inhibits_by_alerts_that_exist() -> None:
     assert named <= {alert["alert"] for alert in alerts()}
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_each_alert_fires_and_stays_silent() -> None:
     files = sorted(FOLDER.glob("alerts*_test.yml"))
     cases: dict[str, list[bool]] = {}
@@ -225,7 +227,7 @@ def prometheus(exposed: Exposition, tmp_path: Path) -> Iterator[Scraping]:
     thread.join()
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposition) -> None:
     (target,) = prometheus.get("targets")["activeTargets"]
     assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
@@ -244,7 +246,7 @@ def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposi
     assert all(rule["health"] in ("ok", "unknown") for rule in rules)
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_every_query_of_the_dashboard_is_answered(prometheus: Scraping) -> None:
     """Each is valid, and finds something where every metric is there."""
     empty = [

@@ -11,14 +11,13 @@ from shutil import copy
 
 import pytest
 
-from app.api.operations import OPERATIONS
-from tests.deploy.files import DEPLOY, ROOT
 from tests.deploy.nginx import OPERATORS, PLACES, PUBLIC, READS, WRITES, Nginx, change, install, running
 from tests.deploy.standins import Asked, standing_in
 
+pytestmark = pytest.mark.system
+
 PLACE = "gateway-place/regions.conf"
 OF_OPERATORS = (("GET", "/admin/"), ("POST", "/admin/import"), ("POST", "/ingest/v1/events"))
-READS_BY_POST = {"estimateAmtByPost", "getTransferStatus", "getTransferStatuses"}
 
 
 class Regions:
@@ -133,20 +132,3 @@ def test_another_certificate_gets_nothing(regions: Regions, tmp_path: Path) -> N
         response, body = wrong.ask("POST", WRITES[0][1], b"{}")
     assert (response.status, json.loads(body)["err"]["code"]) == (503, 500)
     assert asked(regions.near_gateways) == []
-
-
-def test_every_operation_that_writes_is_in_the_rule() -> None:
-    (rule,) = re.findall(
-        r'location ~ "(.*)" \{\n        proxy_pass \$gateway_writes;',
-        (DEPLOY / "nginx/gateway.conf").read_text(),
-    )
-    for each in OPERATIONS:
-        if each.group in ("sandbox", "grpcweb", "health", "release"):  # its stories are of no region
-            continue
-        writes = each.method != "GET" and each.name not in READS_BY_POST
-        for path in each.paths:
-            found = bool(re.search(rule, f"/v2{path}"))
-            assert found == writes or each.name == "listWebhooks", path
-    calls = re.findall(r"^ +rpc (\w+)", (ROOT / "proto/gateway.proto").read_text(), re.M)
-    assert "WithdrawLiquidity" in calls
-    assert [name for name in calls if re.search(rule, f"/sgn.gateway.v1.Web/{name}")] == ["WithdrawLiquidity"]

@@ -28,7 +28,7 @@ READY_SECONDS = 120
 """For eight processes that start at once, on a machine that does other things."""
 
 PORTS = ("PORT", "HEALTH_PORT", "METRICS_PORT")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 
 @pytest.fixture(scope="module")

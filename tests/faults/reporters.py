@@ -13,14 +13,13 @@ from typing import Any
 
 import psutil
 
-from tests.everyday import volume
 from tests.feed.views.kit import EVENTS, NDJSON, bearer, ndjson
 from tests.replicas.cluster import Node
 from tests.serving.server import Server
 
 Events = list[dict[str, Any]]
 
-TIMEOUT = volume(1_200, 300)
+TIMEOUT = 1_200
 """Seconds after which a reporter believes that the gateway will never answer again."""
 
 DATABASE = 0.1

@@ -20,9 +20,9 @@ from app.feed.services.reprojection import replay
 from app.http.application import part_of
 from app.transfers.models import PrunedTransfer
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import audited_of
 from tests.databases import BACKENDS
-from tests.everyday import SEED, volume
 from tests.faults.kept import gateway_on, lives
 from tests.feed.services.pruning import OF_TRANSFERS, without
 from tests.feed.services.world import NOW, feed, projections, transfer_id
@@ -30,7 +30,6 @@ from tests.serving.server import ROOT, environment
 
 OLD = 3_000
 NEW = 40
-KILLS = volume(3, 1)
 BEFORE = (NOW - timedelta(hours=1)).isoformat()
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events", "prune", "--before", BEFORE)
 
@@ -65,10 +64,10 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("kills", few_or_many(1, 3))
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
-def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
-    chance, log = random.Random(SEED), tmp_path / "log"
+def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event, kills: int) -> None:
+    chance, log = random.Random(1), tmp_path / "log"
     with gateway_on(url) as app:
         database = part_of(app, Database)
         assert feed(app, *lives(0, OLD, -86_400)).accepted == 2 * OLD
@@ -81,7 +80,7 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)
-        for number in range(KILLS):
+        for number in range(kills):
             process = start(url, log)
             if number == 0:
                 reporter.start()

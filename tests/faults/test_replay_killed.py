@@ -19,15 +19,14 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.http.application import part_of
 from app.transfers.models import Transfer, TransferAccount
+from tests.amounts import few_or_many
 from tests.databases import BACKENDS
-from tests.everyday import SEED, volume
 from tests.faults.kept import gateway_on, lives
 from tests.feed.services.world import feed, projections
 from tests.serving.server import ROOT, environment
 
 OLD = 1_000
 NEW = 60
-KILLS = volume(3, 1)
 FLASK = (sys.executable, "-m", "flask", "--app", "wsgi", "events")
 
 
@@ -74,10 +73,10 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("kills", few_or_many(1, 3))
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
-def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
-    chance, log = random.Random(SEED), tmp_path / "log"
+def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event, kills: int) -> None:
+    chance, log = random.Random(1), tmp_path / "log"
     with gateway_on(url) as app:
         database = part_of(app, Database)
         assert feed(app, *lives(0, OLD, -86_400)).accepted == 2 * OLD
@@ -95,7 +94,7 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)
-        for number in range(KILLS):
+        for number in range(kills):
             process = start(url, log)
             if number == 0:
                 reporter.start()

@@ -1,7 +1,4 @@
-"""Workers and PostgreSQL are killed while events are reported: what was answered is there, nothing twice.
-
-``make test`` does it with some hundred events, ``make soak`` with 20,000.
-"""
+"""Workers and PostgreSQL are killed while events are reported: what was answered is there, nothing twice."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ from app.db.engine import reading
 from app.feed.services.reprojection import replay
 from app.http.application import current
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import application, audited_of
 from tests.databases import BACKENDS
-from tests.everyday import SEED, volume
 from tests.faults.kept import assert_answered_is_kept_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
@@ -35,7 +32,6 @@ from tests.feed.views.kit import TOKEN
 from tests.replicas.cluster import Node, cluster
 from tests.serving.server import serving
 
-COUNT = volume(20_000, 240)
 WRITERS = 8
 WORKERS = {"postgresql": "4", "sqlite": "2"}
 PAUSE = {"postgresql": (0.1, 0.7), "sqlite": (0.05, 0.3)}
@@ -44,9 +40,9 @@ PAUSE = {"postgresql": (0.1, 0.7), "sqlite": (0.05, 0.3)}
 Projections = dict[str, list[tuple[Any, ...]]]
 
 
-@pytest.fixture(scope="module")
-def told() -> Events:
-    return story(COUNT)
+@pytest.fixture(scope="module", params=few_or_many(240, 20_000))
+def told(request: pytest.FixtureRequest) -> Events:
+    return story(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +75,6 @@ def own_database(
         yield servers.primary.url, servers.primary
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment(
     own_database: tuple[str, Node | None],
     told: Events,
@@ -87,7 +82,7 @@ def test_killed_at_any_moment(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    chance, log = random.Random(SEED), tmp_path / "log"
+    chance, log = random.Random(1), tmp_path / "log"
     url, server_of_database = own_database
     backend = make_url(url).get_backend_name()
     with gateway_on(url) as app:

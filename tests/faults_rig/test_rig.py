@@ -109,6 +109,7 @@ def test_a_request_is_whole() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
     if lacking := programs.missing():
         missing(f"not installed: {', '.join(lacking)}")
@@ -128,6 +129,7 @@ def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_every_killed_main_process_comes_back_within_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     if lacks := machine.lacking():
         missing(lacks)

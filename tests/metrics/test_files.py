@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from app.monitoring.metrics import Exposition, StateMetrics
 from app.observability.metric_files import MetricFiles, begin, files_of_this_server
-from tests.everyday import volume
+from tests.amounts import few_or_many
 from tests.metrics.counted import as_process, names_in, series, total, value
 
 SCRAPE_SECONDS = 0.020
@@ -67,11 +67,11 @@ def test_worker_counts_are_summed(
     assert value(after, "gateway_request_seconds_sum", operation="3") == pytest.approx(0.004 * 306)
 
 
-def test_thousand_workers_leave_few_files(
-    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ended", few_or_many(100, 1_000))
+def test_ended_workers_leave_few_files(
+    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch, ended: int
 ) -> None:
     """A scrape stays short."""
-    ended = volume(1_000, everyday=100)
     highest = 0.0
     for each in range(ended):
         count(monkeypatch, files, 1 + each % 2)
@@ -100,7 +100,7 @@ def test_reading_while_worker_ends_is_exact(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is counted twice or missed."""
-    workers = volume(60, everyday=30)
+    workers = 60
     for worker in range(1, workers + 1):
         count(monkeypatch, files, worker)
 
@@ -150,10 +150,11 @@ for number in range(10**9):
 """
 
 
-def test_killed_worker_breaks_no_other(files: MetricFiles, exposition: Exposition) -> None:
+@pytest.mark.parametrize("kills", few_or_many(8, 64))
+def test_killed_worker_breaks_no_other(files: MetricFiles, exposition: Exposition, kills: int) -> None:
     """Killed while it counts, and while its file grows; the next one goes on from what it counted."""
     highest = 0.0
-    for first in range(0, volume(64) * 100, 100):
+    for first in range(0, kills * 100, 100):
         with subprocess.Popen(
             [sys.executable, "-c", COUNT_FOR_EVER, str(files.directory), str(first)], stdout=subprocess.PIPE
         ) as worker:
@@ -186,7 +187,6 @@ def test_server_starts_empty_and_cleans_up(tmp_path: Path) -> None:
     assert files.directory.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.slow
 def test_running_server_directory_is_left(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from app.observability.metric_files import begin;"

@@ -19,8 +19,8 @@ from app.observability.counters import NOTHING_COUNTED
 from app.observability.logs import OPERATION, Served
 from app.transfers.rules.events.event_types import ChainHead
 from app.values.codes import Reason
+from tests.amounts import few_or_many
 from tests.applications import OpenApp
-from tests.everyday import volume
 from tests.grpcweb.wire import METHODS as CALLS
 from tests.grpcweb.wire import frame
 from tests.metrics.counted import Series, series, total, value
@@ -60,11 +60,11 @@ def test_requests_are_counted_by_operation_and_status(counted: Counted) -> None:
     assert 0 < (value(now, "gateway_request_seconds_sum", door="health", operation="up") or 0) < 3
 
 
-def test_paths_and_methods_become_no_labels(counted: Counted) -> None:
+@pytest.mark.parametrize("asked", few_or_many(150, 1_500))
+def test_paths_and_methods_become_no_labels(counted: Counted, asked: int) -> None:
     draw = random.Random(17)
     letters = string.ascii_letters + string.digits + "/._-%{}\"'\\\n é"
     known = [rule.rule for rule in counted.app.url_map.iter_rules()]
-    asked = volume(1_500, everyday=150)
     for _ in range(asked):
         path = "/" + "".join(draw.choices(letters, k=draw.randint(0, 30)))
         if draw.random() < 0.4:

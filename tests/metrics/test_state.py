@@ -150,7 +150,6 @@ def test_reporter_age_counts_from_accepted_event(
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
 
-@pytest.mark.slow
 def test_old_transfers_count_as_stuck(
     sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,6 @@ import pytest
 from msgspec import structs
 
 from tests.deploy.files import DEPLOY, documents
-from tests.everyday import SOAK
 from tests.patroni.__main__ import EVENTS, HEADER, Result, Served, measure, served
 from tests.patroni.faults import FAULTS, Fault
 from tests.patroni.nodes import (
@@ -69,7 +68,7 @@ def everything() -> Iterator[Served]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS if SOAK else (FAULTS[0], FAULTS[-1]), ids=lambda each: each.name)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.name)
 def test_failure_loses_no_answer_or_event(everything: Served, fault: Fault) -> None:
     result = measure(everything, fault, FAULTS.index(fault) * EVENTS)
     print(result.line())

@@ -16,6 +16,8 @@ from tests.patroni.nodes import AUTHORITY, CERTIFICATES, PAGE, TLS
 from tests.programs import missing, program
 from tests.site.snippets import block_of
 
+pytestmark = pytest.mark.system
+
 PASSWORDS = block_of(PAGE, "cd /etc/gateway/secrets\nsed")
 GATEWAY = block_of(PAGE, "cd /etc/gateway/secrets && umask 077")
 RUN = [PASSWORDS, GATEWAY]
@@ -44,7 +46,7 @@ def made(tmp_path: Path) -> Path:
         typed = (
             f'scp() {{ [ "$name" != db1 ] || cp -p $name/* "{tmp_path / TLS}"; }}\nssh() {{ :; }}\n{typed}'
         )
-        subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True, capture_output=True)
+        subprocess.run(["bash", "-eu"], input=typed, text=True, check=True, capture_output=True)
     write(tmp_path, "db1")
     return tmp_path
 
@@ -124,7 +126,6 @@ def test_etcd_and_patroni_start_again_but_not_their_postgresql(made: Path) -> No
     )
 
 
-@pytest.mark.slow
 def test_systemd_accepts_the_units(made: Path) -> None:
     units = sorted(str(file) for file in (made / "etc/systemd/system").glob("gateway-backup.*[er]"))
     command = [program("systemd-analyze", "systemd"), "verify", "--man=no", *units]
@@ -140,7 +141,7 @@ def test_the_urls_name_all_nodes(tmp_path: Path) -> None:
     (tmp_path / "gateway.env").write_text((DEPLOY / "systemd/env/gateway.env").read_text())
     typed = GATEWAY.code.replace("/opt/gateway", str(DEPLOY.parent)).replace("/etc/systemd", str(tmp_path))
     typed = f"systemctl() {{ :; }}; OWNER=a; SERVING=b\n{typed.replace('/etc/gateway', str(tmp_path))}"
-    subprocess.run([program("bash"), "-eu"], input=typed, text=True, check=True)
+    subprocess.run(["bash", "-eu"], input=typed, text=True, check=True)
     hosts = "host=10.0.0.11:5432&host=10.0.0.12:5432&host=10.0.0.13:5432"
     assert {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()} == {
         "database_owner_url": f"postgresql://gateway_owner:a@/gateway?{hosts}&target_session_attrs=read-write\n",
@@ -155,9 +156,7 @@ def test_the_urls_name_all_nodes(tmp_path: Path) -> None:
 def passwords(etc: Path) -> str:
     """What the page has printed of the URLs there."""
     typed = PASSWORDS.code.replace("/etc/gateway", str(etc))
-    return subprocess.run(
-        [program("bash"), "-eu"], input=typed, text=True, check=True, capture_output=True
-    ).stdout
+    return subprocess.run(["bash", "-eu"], input=typed, text=True, check=True, capture_output=True).stdout
 
 
 def test_an_installation_names_its_passwords(tmp_path: Path) -> None:

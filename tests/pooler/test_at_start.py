@@ -16,6 +16,8 @@ from tests.applications import application
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.serving.server import COMMAND, ROOT, environment
 
+pytestmark = pytest.mark.system
+
 HIDDEN = "shares connections between transactions"
 
 
@@ -73,7 +75,6 @@ def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
         assert HIDDEN in (part_of(app, Readiness).verdict().complaint or "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pooled", ["0", "1"])
 def test_gunicorn_refuses_to_start(pooled: str, bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": bouncer.url(database), "DATABASE_POOLER": pooled}

@@ -14,6 +14,8 @@ from tests.applications import application
 from tests.databases import run_on
 from tests.pooler.bouncer import Bouncer, bouncing
 
+pytestmark = pytest.mark.system
+
 CLIENTS = 2000
 """Connections to the pooler, as it is shipped."""
 

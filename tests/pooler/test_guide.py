@@ -16,7 +16,7 @@ from tests.pooler.conftest import LIMITS
 from tests.programs import program
 from tests.site.snippets import blocks_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 RUN = blocks_of("docs/scaling.md", "ini", "sql")
 SETTINGS, LIMITED = RUN

@@ -14,46 +14,52 @@ from flask_migrate import upgrade
 from app.db.database import Database
 from app.http.application import part_of
 from tests.applications import application
-from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Reporter
 from tests.faults.story import shares, story
-from tests.feed.services.world import NOW, write_network
+from tests.feed.services.world import NOW, transfer_id, write_network
 from tests.feed.views.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
 from tests.serving.server import Server, serving
 
-TOLD = story(volume(4_000, 800))
-REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 2)
+pytestmark = pytest.mark.system
+
+REPORTERS, READERS = 4, 4
 REFUSED = "HTTPException 503"
 
 
-@pytest.mark.slow
-def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("events", "restarts"),
+    [pytest.param(800, 2, id="few"), pytest.param(4_000, 6, id="many", marks=pytest.mark.slow)],
+)
+def test_restarts_under_traffic(
+    bouncer: Bouncer, database: str, tmp_path: Path, events: int, restarts: int
+) -> None:
+    reported = story(events)
     url = bouncer.url(database)
     with application(url, database_pooler=True) as app:
         upgrade(directory="migrations")
         write_network(part_of(app, Database).engine)
     settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN}
     with serving("wsgi:app", tmp_path / "log", **settings) as server:
-        portions = shares(TOLD, REPORTERS, random.Random(1))
+        portions = shares(reported, REPORTERS, random.Random(1))
         reporters = [Reporter(server, TOKEN, share) for share in portions]
-        answers = disturb(server, reporters, bouncer)
+        answers = disturb(server, reporters, bouncer, restarts)
     refused = sum((reporter.failures for reporter in reporters), Counter())
     assert refused.keys() <= {REFUSED}, "a reporter was told something else than to come again"
     assert answers["200"] and answers.keys() <= {"200", "503"}
     assert answers["503"] or refused[REFUSED], "nobody was disturbed"
     with application(url, lambda: NOW, database_pooler=True):
-        assert_answered_is_kept_once(TOLD, reporters)
+        assert_answered_is_kept_once(reported, reporters)
 
 
-def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer) -> Counter[str]:
-    """Restart the pooler a few times while all of them report and others ask; what these were answered."""
+def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer, restarts: int) -> Counter[str]:
+    """Restart the pooler while all of them report and others read. Returns the statuses of these."""
     answers: Counter[str] = Counter()
     done = Event()
-    name = next(event["transfer_id"] for event in TOLD if "transfer_id" in event)
+    name = transfer_id(1)
 
-    def ask() -> None:
+    def read() -> None:
         while not done.is_set():
             body = f'{{"transfer_id":"{name}"}}'
             connection = server.connect()
@@ -62,10 +68,10 @@ def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer) -> Coun
             connection.close()
 
     threads = [Thread(target=reporter.run) for reporter in reporters]
-    askers = [Thread(target=ask) for _ in range(ASKERS)]
-    for thread in (*threads, *askers):
+    readers = [Thread(target=read) for _ in range(READERS)]
+    for thread in (*threads, *readers):
         thread.start()
-    for _ in range(RESTARTS):
+    for _ in range(restarts):
         time.sleep(0.4)
         bouncer.kill()
         time.sleep(0.4)
@@ -73,6 +79,6 @@ def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer) -> Coun
     for thread in threads:
         thread.join()
     done.set()
-    for thread in askers:
+    for thread in readers:
         thread.join()
     return answers

@@ -15,15 +15,21 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.http.application import current, part_of
 from config import ALL_DOORS
+from tests.amounts import few_or_many
 from tests.applications import application, cheap_passwords, close_connections, make_settings
 from tests.console.visitor import add_account
-from tests.everyday import volume
+from tests.faults.reporters import Events
 from tests.faults.story import story
 from tests.feed.services.world import NOW, feed, projections, write_network
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
 
-TOLD = story(volume(2_000, 100))
+pytestmark = pytest.mark.system
+
+
+@pytest.fixture(scope="module", params=few_or_many(100, 2_000))
+def reported(request: pytest.FixtureRequest) -> Events:
+    return story(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -32,13 +38,13 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
+def undisturbed(reported: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
     """What one process makes of the same events."""
     file = tmp_path_factory.mktemp("undisturbed") / "gateway.db"
     file.write_bytes(sqlite_template.read_bytes())
     with application(f"sqlite:///{file}", lambda: NOW) as app:
         write_network(part_of(app, Database).engine)
-        assert feed(app, *TOLD).refused == []
+        assert feed(app, *reported).refused == []
         return state()
 
 
@@ -75,20 +81,18 @@ def unknowing(migrated: str) -> Iterator[Flask]:
     yield from serving(migrated, pooled=False)
 
 
-@pytest.mark.slow
-def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
-    seen = interleave(knowing, TOLD)
+def test_twenty_clients_at_once(knowing: Flask, reported: Events, undisturbed: object) -> None:
+    seen = interleave(knowing, reported)
     assert (seen.bad, seen.faults) == ({}, [])
     assert {"feed 200", "public 200", "console 200", "watcher 200"} <= seen.answers.keys()
-    assert +seen.taken == {"accepted": len(TOLD)}, "the one writer took an event twice, or lost one"
+    assert +seen.taken == {"accepted": len(reported)}, "the one writer took an event twice, or lost one"
     assert [lease.epoch for lease in seen.leases] == [1], "one watcher at a time"
     with knowing.app_context():
         assert state() == undisturbed
 
 
-@pytest.mark.slow
 def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    seen = interleave(unknowing, TOLD)
+    seen = interleave(unknowing, story(100))
     assert seen.bad
     complaints = caplog.text + "".join(map(str, seen.faults))
     assert "prepared statement" in complaints

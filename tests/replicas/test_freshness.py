@@ -16,7 +16,7 @@ from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.postgresql
 
 MAX_LAG = 5.0
 

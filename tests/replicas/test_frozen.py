@@ -51,7 +51,7 @@ def ready(server: Server) -> tuple[int, dict[str, Any], float]:
     return ask(server, "GET", "/readyz")
 
 
-@pytest.mark.slow
+@pytest.mark.postgresql
 def test_frozen_primary_delays_as_documented(
     servers: Cluster, server: Server, request: pytest.FixtureRequest
 ) -> None:

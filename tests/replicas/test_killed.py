@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.everyday import volume
 from tests.replicas.cluster import Cluster, Node
 from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
 
-ROUNDS = volume(2, 1)
+ROUNDS = 2
 PAUSE_SECONDS = 0.01
 """Between two rounds of one asker: without it they would keep the servers that start from the processor."""
 QUESTIONS = (
@@ -78,7 +77,7 @@ def more_than(askers: list[Asker], rounds: list[int]) -> bool:
     return all(asker.rounds > before + 20 for asker, before in zip(askers, rounds, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.postgresql
 def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
     log = tmp_path / "log"

@@ -19,7 +19,7 @@ from config import Settings, load_settings
 from tests.replicas.cluster import Cluster, Node, cluster
 from tests.replicas.conftest import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.postgresql
 
 FREED_SECONDS = 6.0
 """The attempt at a new connection, with what a busy machine adds. Otherwise a batch waits for 82 s."""

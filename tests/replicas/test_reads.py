@@ -20,7 +20,7 @@ from tests.feed.views.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually, replica_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.postgresql
 
 REFUNDABLE = "0x" + "8".zfill(64)
 UNKNOWN = "0x" + "ff" * 32
@@ -128,7 +128,6 @@ def test_late_answer_answers_no_other_statement(servers: Cluster, database: Data
         assert connection.scalar(select(2)) == 2
 
 
-@pytest.mark.slow
 def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient, database: Database) -> None:
     """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
     alone = database.public

@@ -26,7 +26,6 @@ from sqlalchemy import make_url
 
 from tests.api.shapes import ASK, STATUS, WAIT
 from tests.api.world import event, sent
-from tests.everyday import volume
 from tests.load.questions import estimate_questions, status_questions, write_questions
 from tests.load.steady import GOOD, steady_load
 from tests.refunds.asking import withdraw_req
@@ -36,7 +35,7 @@ from tests.replicas.distance import distance
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgresql]
 
 AWAY = 0.075
 """Seconds from the primary to the far region, each way."""
@@ -159,7 +158,7 @@ def test_distant_reads_stay_local(regions: Regions) -> None:
     medians = []
     for name, server in (("near", regions.near), ("far", regions.far)):
         with reported(regions.near), steady_load(server.port, RATE, file, regions.folder) as seen:
-            time.sleep(volume(60, 8))
+            time.sleep(60)
         assert {each.outcome for each in seen} == {GOOD}
         times = [each.seconds for each in seen]
         waited = sum(each > 2 * AWAY for each in times) / len(times)
@@ -172,7 +171,7 @@ def test_distant_reads_stay_local(regions: Regions) -> None:
 def test_commit_is_visible_remotely_on_arrival(regions: Regions) -> None:
     for name, server, way in (("near", regions.near, 0.0), ("far", regions.far, AWAY)):
         times = []
-        for _ in range(volume(100, 10)):
+        for _ in range(100):
             transfer_id = new_transfer(regions.near)
             times.append(seconds_until(lambda: status(server, transfer_id) == 1))  # noqa: B023
         print(f"commit until seen {name}: {written(times)} ms")
@@ -187,7 +186,7 @@ def test_distant_answers_show_their_age(regions: Regions) -> None:
         ages = []
         with reported(regions.near):
             time.sleep(2)
-            for _ in range(volume(200, 20)):
+            for _ in range(200):
                 _, headers = post(server, STATUS, {"transfer_id": transfer_id})
                 as_of = datetime.fromisoformat(headers["X-Transfer-As-Of"])
                 ages.append((datetime.now(UTC) - as_of).total_seconds())
@@ -198,7 +197,7 @@ def test_distant_answers_show_their_age(regions: Regions) -> None:
 
 def test_distant_waiter_is_answered_after_commit(regions: Regions) -> None:
     polls, streams = [], []
-    for _ in range(volume(30, 4)):
+    for _ in range(30):
         transfer_id = new_transfer(regions.near)
         eventually(lambda: status(regions.far, transfer_id) == 1)  # noqa: B023
         with ThreadPoolExecutor(2) as threads:
@@ -237,7 +236,7 @@ def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
     with reported(regions.near) as reports:
         time.sleep(2)
         alone = list(reports)
-        for _ in range(volume(20, 2)):
+        for _ in range(20):
             transfer_id = refundable(regions.near)
             request = base64.b64encode(withdraw_req(transfer_id)).decode()
             body = {"withdraw_req": request, "estimated_received_amt": "1", "method_type": 1}

@@ -81,7 +81,7 @@ def reads(server: Server, seconds: float) -> list[Seen]:
     return seen
 
 
-@pytest.mark.slow
+@pytest.mark.postgresql
 def test_silent_primary_slows_no_read(servers: Cluster, server: Server) -> None:
     eventually(lambda: {one.outcome for one in reads(server, 1)} == {"200"})
     before = reads(server, 2)

@@ -69,7 +69,6 @@ def call(server: Server, key: str) -> HTTPResponse:
     return response
 
 
-@pytest.mark.slow
 def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
     settings = {"CONFIG_MAX_AGE_SECONDS": str(MAX_AGE)}
     with (
@@ -105,7 +104,6 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
         assert uses(url) == counted, (tmp_path / "log").read_text()
 
 
-@pytest.mark.slow
 def test_a_limit_of_all_workers_together(url: str, tmp_path: Path) -> None:
     """Each worker counts for itself in memory: between them they let through the limit once or twice."""
     with console(url) as app:

@@ -25,8 +25,6 @@ from tests.serving.attackers import exchange
 from tests.serving.crowd import connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving
 
-pytestmark = pytest.mark.slow
-
 WRITERS_KEY = 0x67617465
 """The writer's lock in PostgreSQL (docs/decisions/0002-one-writer.md)."""
 

@@ -29,7 +29,7 @@ def eventually(happens: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.skipif(not LIBRARIES, reason="libfaketime is not here: apt-get install faketime")
 @pytest.mark.parametrize(("moved", "word"), [(3600, "behind"), (-3600, "ahead of")])
 def test_clock_moves_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, word: str) -> None:

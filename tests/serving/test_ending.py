@@ -14,14 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.everyday import volume
+from tests.amounts import few_or_many
 from tests.serving.estimates import ESTIMATE, rows
 from tests.serving.server import COMMAND, announced_in_log, environment
 from tests.serving.terminals import Terminal, loaded, on_terminal
 
 FLASK = (sys.executable, "-m", "flask", "--app", "wsgi")
 ASKED = 20
-MOMENTS = 20
 START_SECONDS = 3.0
 OF_THE_START = re.compile(
     r"sandbox loaded: |Sign in to the console as |Another account:|A new password:|Webhooks are sent "
@@ -57,9 +56,9 @@ def test_serving_gateway_ends_quietly(settings: dict[str, str], end: End) -> Non
     assert rows(settings["DATABASE_URL"]) == [(500, "chain_unknown", ASKED)]
 
 
-def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str]) -> None:
+@pytest.mark.parametrize("moments", few_or_many(len(ENDS), 20))
+def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str], moments: int) -> None:
     """``make run`` at one moment after the other, ended in one way after the other."""
-    moments = volume(MOMENTS, 2)
     for number in range(moments):
         end = [*ENDS.values()][number % len(ENDS)]
         with on_terminal(["make", "run"], settings) as terminal:
@@ -68,10 +67,10 @@ def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str]) -> None:
             _assert_ended(terminal, end, -signal.SIGINT if end is Terminal.press_ctrl_c else -signal.SIGTERM)
 
 
-@pytest.mark.slow
-def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
+@pytest.mark.parametrize("moments", few_or_many(2, 20))
+def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> None:
     """Its workers get the signal, even before they handle signals."""
-    for number in range(volume(MOMENTS, 4)):
+    for number in range(moments):
         with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
             _port(terminal)
             terminal.wait(0.02 * number)
@@ -82,7 +81,6 @@ def test_new_gateway_ends_quickly(settings: dict[str, str]) -> None:
             assert terminal.processes() == []
 
 
-@pytest.mark.slow
 def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
     with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
         port = _port(terminal)
@@ -93,7 +91,6 @@ def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
         assert terminal.ended() == "stopped"
 
 
-@pytest.mark.slow
 def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -> None:
     """And is reloaded by SIGHUP afterwards."""
     log = tmp_path / "log"

@@ -16,7 +16,6 @@ from tests.serving.server import UNLIMITED, serving
 ASKED = 40
 
 
-@pytest.mark.slow
 def test_ending_workers_write_their_counts(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
 ) -> None:

@@ -8,8 +8,6 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
 from app import create_app
 from tests.applications import close_connections, make_settings
 from tests.serving.guessing import guess
@@ -20,7 +18,6 @@ FORGED = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head
 TYPED = f"correct horse battery staple\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2J"
 
 
-@pytest.mark.slow
 def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:
     database, log = tmp_path / "gateway.db", tmp_path / "log"
     shutil.copy(sqlite_template, database)

@@ -15,7 +15,6 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.serving.server import ROOT, environment
 from tests.site.snippets import block_of
@@ -26,8 +25,6 @@ PORT = 8000
 
 TO_END = 40
 """Seconds: more than the command gives its workers."""
-
-pytestmark = pytest.mark.slow
 
 
 def documented() -> str:

@@ -23,8 +23,6 @@ from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
 PROBE = "tests.serving.probe:app"
 
-ANOTHER_START = pytest.mark.slow
-
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -143,7 +141,6 @@ def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
     assert json.load(response)["scheme"] == "http"
 
 
-@pytest.mark.slow
 def test_request_in_flight_is_finished(tmp_path: Path, sqlite_template: Path) -> None:
     with (
         serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
@@ -156,7 +153,6 @@ def test_request_in_flight_is_finished(tmp_path: Path, sqlite_template: Path) ->
         assert answer.result().status == 200
 
 
-@pytest.mark.slow
 def test_instances_have_separate_control_sockets(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "GUNICORN_CMD_ARGS": ""}
     with (
@@ -183,11 +179,10 @@ def wait_for(path: Path) -> bool:
     ("name", "value"),
     [
         ("DOORS", "api,cellar"),
-        pytest.param("PORT", "http", marks=ANOTHER_START),
-        pytest.param("DATABASE_URL", "mysql://host/name", marks=ANOTHER_START),
+        ("PORT", "http"),
+        ("DATABASE_URL", "mysql://host/name"),
     ],
 )
-@pytest.mark.slow
 def test_bad_setting_ends_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(
         [*COMMAND, "wsgi:app"],
@@ -204,7 +199,6 @@ def test_bad_setting_ends_with_one_line(name: str, value: str) -> None:
     assert ended.stdout == ""
 
 
-@ANOTHER_START
 @pytest.mark.parametrize(("limit", "wanted"), [("5000", 9_000), ("14000", 18_000), ("100000", 104_000)])
 def test_worker_connections_follow_wait_limit(sqlite_template: Path, limit: str, wanted: int) -> None:
     """As far as the system lets this process have open files."""

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.serving.watched import Watched, watched
 
@@ -16,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 2
 
 
-@pytest.mark.slow
 def test_a_worker_that_hangs_is_replaced(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",

@@ -60,7 +60,6 @@ def send_what_cannot_be_read(server: Server) -> str:
     return answer.partition("X-Request-Id: ")[2].partition("\r\n")[0]
 
 
-@pytest.mark.slow
 def test_every_line_is_entry_without_secrets(tmp_path: Path, database: str) -> None:
     log, access = tmp_path / "log", tmp_path / "access"
     options = {"LOG_FORMAT": "json", "ACCESS_LOG": "all", "WEB_CONCURRENCY": "1", "DATABASE_URL": database}
@@ -114,7 +113,6 @@ def test_every_line_is_entry_without_secrets(tmp_path: Path, database: str) -> N
         close_connections()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["pipe", "socket"])
 def test_stalled_log_reader_stops_no_request(place: str, tmp_path: Path, database: str) -> None:
     """As a container's log that nobody fetches, or a journal that hangs."""

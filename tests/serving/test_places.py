@@ -9,8 +9,6 @@ from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
-import pytest
-
 from tests.serving.server import Server, serving
 
 PLACES = 32
@@ -45,7 +43,6 @@ def is_answered(connection: HTTPConnection) -> bool:
         return False
 
 
-@pytest.mark.slow
 def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path) -> None:
     """The full one accepted them, and held them until it had a place itself."""
     with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
@@ -59,7 +56,6 @@ def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path
         assert [is_answered(each) for each in late] == [True] * 3
 
 
-@pytest.mark.slow
 def test_full_server_answers_its_queue_first(tmp_path: Path, sqlite_template: Path) -> None:
     """Before it ends."""
     with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:

@@ -18,13 +18,11 @@ import pytest
 from app.monitoring.figures import EVERY_SECONDS
 from app.release import VERSION
 from serving.reserved import Address, further_addresses
+from tests.amounts import few_or_many
 from tests.applications import make_settings
-from tests.everyday import volume
 from tests.metrics.counted import total, value
 from tests.serving.server import COMMAND, ROOT, environment
 from tests.serving.watched import Watched, watched
-
-pytestmark = pytest.mark.slow
 
 SCRAPE_SECONDS = 0.020
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
@@ -144,7 +142,7 @@ def _is_answered(found: Watched) -> bool:
 
 def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     with ExitStack() as stack:
-        for number in range(volume(300, everyday=100)):
+        for number in range(300):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", running.health), timeout=5))
             if number % 3:
                 client.sendall((b"GET /healthz HTTP/1.1\r\nX-", b"\x16\x03\x01\x02\x00\x01")[number % 2])
@@ -272,13 +270,13 @@ def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) ->
             new.wait(40)
 
 
-@pytest.mark.slow
-def test_restarts_keep_scrape_short_and_exact(tmp_path: Path, sqlite_template: Path) -> None:
-    """Two in a hundred of the workers are killed with requests behind them, all others right away."""
-    restarts, asked, highest = volume(1_000), 0, 0.0
+@pytest.mark.parametrize("restarts", few_or_many(10, 1_000))
+def test_restarts_keep_scrape_short_and_exact(tmp_path: Path, sqlite_template: Path, restarts: int) -> None:
+    """Every fifth of the workers is killed with requests behind it, all others right away."""
+    asked, highest = 0, 0.0
     with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
         for number in range(restarts):
-            if number % 50 == 0:
+            if number % 5 == 0:
                 ask_workers(found, 4)
                 asked += 4
                 counted = healthy(found)

@@ -43,7 +43,6 @@ def besieged(url: str, folder: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.slow
 def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> None:
     """The owner comes from a browser that nobody knows, while networks guess that failed twice before."""
     with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:
@@ -64,7 +63,6 @@ def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> Non
     assert before < GUESSERS // 2, f"{before} of {GUESSERS} were checked before"
 
 
-@pytest.mark.slow
 def test_known_browser_precedes_strangers(url: str, tmp_path: Path) -> None:
     """Each guess is the first from its address and at its name, so each is looked at."""
     with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:

@@ -11,15 +11,13 @@ import pytest
 
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import editing_of
 from tests.builders import network as build
 from tests.databases import empty_tables
-from tests.everyday import volume
 from tests.feed.services.world import about, feed, network, released, sent, transfer_id
 from tests.postgres import gateway_on
 from tests.serving.server import serving
-
-COMMITS = volume(10_000, 100)
 
 
 def status(connection: HTTPConnection, n: int) -> int:
@@ -28,17 +26,17 @@ def status(connection: HTTPConnection, n: int) -> int:
     return int(json.load(connection.getresponse())["status"])
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("commits", few_or_many(100, 10_000))
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
 def test_foreign_commit_is_answered_at_once(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str, commits: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     on_server = kind == "postgresql"
     url = str(request.getfixturevalue("postgres_url")) if on_server else f"sqlite:///{tmp_path}/gateway.db"
     with gateway_on(url) as app, serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
         import_network(*editing_of(app), build.text(network()), actor=TESTER)
         client = server.connect()
-        for commit in range(COMMITS):
+        for commit in range(commits):
             n, step = divmod(commit, len(_STEPS))
             event, expected = _STEPS[step]
             feed(app, event(n + 1))

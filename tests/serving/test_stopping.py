@@ -10,19 +10,16 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import psutil
-import pytest
 
 from serving.reserved import STOPPING
-from tests.everyday import volume
 from tests.feed.views.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched
 
-QUEUED = volume(200, 60)
+QUEUED = 200
 
 _TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
 
 
-@pytest.mark.slow
 def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) -> None:
     """Load balancers see that it ends."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
@@ -49,7 +46,6 @@ def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) 
         assert running.server.process.wait(timeout=30) == 0
 
 
-@pytest.mark.slow
 def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template: Path) -> None:
     """A reload ends them too, with what they have to finish, and the server goes on."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
@@ -70,7 +66,6 @@ def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template:
         assert [_status(upload) for upload in slow] == [200] * len(slow)
 
 
-@pytest.mark.slow
 def test_reloaded_server_says_that_it_ends(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
     with watched(tmp_path / "log", **settings) as running:

@@ -7,8 +7,6 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-import pytest
-
 from tests.serving.collector import collecting, facts_of
 from tests.serving.sandbox import serving_sandbox
 from tests.site.snippets import block_of
@@ -31,7 +29,6 @@ def documented() -> dict[str, str]:
     return dict(word.split("=", 1) for line in exports for word in line.split()[1:])
 
 
-@pytest.mark.slow
 def test_spans_of_both_workers_arrive(tmp_path: Path, sqlite_template: Path) -> None:
     settings = documented() | {
         "OTEL_TRACES_SAMPLER_ARG": "1",

@@ -15,9 +15,9 @@ import pytest
 
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.applications import application, editing_of
 from tests.databases import empty_tables
-from tests.everyday import volume
 from tests.feed.views.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.network.services.network_kit import network, text
 from tests.serving.server import Server, serving
@@ -25,7 +25,6 @@ from tests.serving.server import Server, serving
 AGE = 0.5
 """Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
 
-ROUNDS = volume(10, 1)
 MOST_ROUNDS = 40
 """Until an old answer was seen: on a busy machine a report may take longer than facts are kept."""
 
@@ -34,8 +33,8 @@ ESTIMATE = (
 )
 
 
-@pytest.mark.slow
-def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", few_or_many(1, 10))
+def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path, rounds: int) -> None:
     """By what this one took."""
     with application(postgres_url) as app:
         import_network(*editing_of(app), text(network()), actor=TESTER)
@@ -52,7 +51,7 @@ def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path) -> Non
         old = 0
         for fee in range(1, MOST_ROUNDS + 1):
             old += old_answers(one, other, fee)
-            if old and fee >= ROUNDS:
+            if old and fee >= rounds:
                 break
     empty_tables(postgres_url)
     assert old, "nothing was kept, so nothing was tried"

@@ -15,7 +15,6 @@ import pytest
 from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
-from tests.everyday import volume
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
@@ -62,11 +61,10 @@ def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_everyone_waiting_is_woken(server: Server) -> None:
     """Their connections are kept."""
     transfer_id = new_transfer(server)
-    wires = [waiting(server, transfer_id) for _ in range(volume(LIMIT, 10))]
+    wires = [waiting(server, transfer_id) for _ in range(LIMIT)]
     assert silent(wires[0])
     began = time.monotonic()
     release(server, transfer_id)
@@ -164,7 +162,6 @@ def test_stream_reports_and_resumes(server: Server) -> None:
     assert (data["previous_status"], data["status"]) == (3, 5)
 
 
-@pytest.mark.slow
 def test_ending_server_answers_waiting_requests(tmp_path: Path, sqlite_template: Path) -> None:
     with serving_on(tmp_path, sqlite_template) as running:
         transfer_id = new_transfer(running)

@@ -16,6 +16,9 @@ from app.monitoring.readiness import EVERY_SECONDS, MOST_SECONDS, ClockSkew, Rea
 from tests.api.shapes import READY, assert_refused
 from tests.timer import Timer
 
+pytestmark = pytest.mark.postgresql_alone
+"""The database that has a clock of its own."""
+
 AN_HOUR = 3600.0
 
 
@@ -51,12 +54,6 @@ def statements(database: Database) -> Iterator[list[str]]:
     event.listen(database.reads, "before_cursor_execute", note)
     yield sent
     event.remove(database.reads, "before_cursor_execute", note)
-
-
-@pytest.fixture
-def backend() -> str:
-    """The one that has a clock of its own."""
-    return "postgresql"
 
 
 @pytest.mark.parametrize("ahead", [-AN_HOUR, -MOST_SECONDS - 1, MOST_SECONDS + 1, AN_HOUR])

@@ -19,7 +19,7 @@ from app.db.engine import reading
 from app.http.application import part_of
 from app.monitoring.readiness import READY_SECONDS
 from app.network.services import RETRY_SECONDS
-from tests.everyday import volume
+from tests.amounts import few_or_many
 from tests.serving.watched import watched
 
 CALLERS = 150
@@ -86,10 +86,9 @@ def test_not_ready_with_busy_silent_database(app: Flask, client: FlaskClient) ->
     assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("seconds", few_or_many(3, 20))
 @pytest.mark.postgresql_alone
-def test_a_server_that_is_overloaded_is_ready(tmp_path: Path, database_url: str) -> None:
-    seconds = volume(20, everyday=8)
+def test_overloaded_server_is_ready(tmp_path: Path, database_url: str, seconds: int) -> None:
     with watched(tmp_path / "log", DATABASE_URL=database_url) as running:
         over, answers = Event(), []
 
