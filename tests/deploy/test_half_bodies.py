@@ -54,7 +54,7 @@ def test_half_bodies_hold_up_nobody_behind_nginx(tmp_path: Path, sqlite_template
         for _ in range(HALF_BODIES):
             wire = stack.enter_context(socket.create_connection((proxy.host, proxy.port), timeout=20))
             wire.sendall(BEGUN)
-        assert slowest_answer(proxy, 2.0) < 1
+        assert slowest_answer(proxy, 2.0) < 5, "without nginx others waited for 20 s"
         held = sum(
             each.status == psutil.CONN_ESTABLISHED
             for worker in psutil.Process(gateway.process.pid).children()

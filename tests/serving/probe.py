@@ -1,9 +1,8 @@
-"""The gateway with routes that show what happens inside a worker. Only for the tests beside it."""
+"""The gateway with routes that show what happens inside a worker. Only for the tests next to it."""
 
 from __future__ import annotations
 
 import os
-import time
 
 from flask import jsonify, request
 from flask.typing import ResponseReturnValue
@@ -19,7 +18,7 @@ app = create_app()
 
 
 def backends() -> list[int]:
-    """The server's processes that stand behind this process's connections, one of each pool."""
+    """The server's processes behind this process's connections, one of each pool."""
     found: list[int] = []
     for engine in (current(Database).engine, current(Database).reads):
         with reading(engine) as connection:
@@ -54,10 +53,3 @@ def count() -> ResponseReturnValue:
         else:
             connection.execute(update(PoolCounter).values(added=seen + 1))
     return jsonify(pid=os.getpid(), seen=str(seen or 0))
-
-
-@app.get("/slow")
-def slow() -> ResponseReturnValue:
-    """Take a second, as a request does that is in flight when the server is told to stop."""
-    time.sleep(1)
-    return jsonify(pid=os.getpid())

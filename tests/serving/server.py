@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UNLIMITED = "tests.serving.unlimited:app"
 MEASURED = "tests.serving.measured:app"
 IN_USE = "/tests/in-use"
-"""Where a worker of it says how much memory it has in use."""
+"""Where a worker of it reports how much memory it has in use."""
 
 COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
 
@@ -58,19 +58,34 @@ class Server:
         return found
 
     def stop(self) -> int:
-        """Ask it to finish what it is doing and end; its exit code."""
+        """Let it finish what it is doing and end. Returns its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=30)
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """The settings and nothing else that the shell of whoever runs the tests may have set.
+    """The settings, and nothing else that the caller's shell may have set.
 
     Without a control socket, which takes two seconds to stop.
     """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     ours = {"SECRET_KEY": "test-only secret key, 32 characters or more", "PORT": "0", "WEB_CONCURRENCY": "2"}
     return kept | ours | {"GUNICORN_CMD_ARGS": "--no-control-socket"} | settings
+
+
+def ended_server(*options: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """A server that ends by itself, and what it printed."""
+    command, env = [*COMMAND, *options, "wsgi:app"], environment(**settings)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 @contextmanager
@@ -106,7 +121,7 @@ def announced(output: IO[str], log: Path) -> tuple[str, int]:
 
 
 def announced_in_log(log: Path) -> tuple[str, int]:
-    """The same of a server that writes its log as JSON, where it says so as well."""
+    """The same of a server that writes its log as JSON: its address is there."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if found := re.search(r"(?:API|Doors [a-z,]+ at) http://([\d.]+):(\d+)", log.read_text()):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -21,8 +23,7 @@ from sqlalchemy import create_engine, make_url
 
 from tests.databases import BACKENDS, empty_tables
 from tests.feed.views.kit import EVENTS, NDJSON, TOKEN
-from tests.serving.attackers import exchange
-from tests.serving.crowd import connect, slow_clients, slowest_answer
+from tests.serving.crowd import STRANGER, connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving
 
 WRITERS_KEY = 0x67617465
@@ -30,11 +31,14 @@ WRITERS_KEY = 0x67617465
 
 SIGN_IN = "/admin/sign-in"
 
+SLOW_SECONDS = 5.0
+"""Where clients held up others, these waited for 20 s and longer, otherwise for hundredths."""
 
-@pytest.fixture(scope="module", params=BACKENDS)
+
+@pytest.fixture(scope="module")
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An empty, migrated database of each kind."""
-    if request.param == "sqlite":
+    """An empty, migrated database: SQLite, unless a test names another."""
+    if getattr(request, "param", "sqlite") == "sqlite":
         folder = tmp_path_factory.mktemp("attacked")
         shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
         yield f"sqlite:///{folder / 'gateway.db'}"
@@ -57,6 +61,30 @@ def server(url: str, log: Path) -> Iterator[Server]:
         yield running
 
 
+def exchange(server: Server, *pieces: bytes, source: str = STRANGER) -> bytes:
+    """Send these bytes on a new connection; all that comes back until the server closes or is done."""
+    with connect(server, source) as wire:
+        try:
+            for piece in pieces:
+                wire.sendall(piece)
+            wire.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it closed while we were still sending
+        answer = b""
+        try:
+            while not _complete(answer) and (piece := wire.recv(65536)):
+                answer += piece
+        except OSError:
+            pass
+        return answer
+
+
+def _complete(answer: bytes) -> bool:
+    head, end, body = answer.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    return bool(end) and length is not None and len(body) >= int(length[1])
+
+
 def test_connections_come_out_even(server: Server) -> None:
     """One worker took all of 16. A busy machine may wake one too late for some, so more may be needed."""
     workers = server.workers(2)
@@ -74,11 +102,11 @@ def test_connections_come_out_even(server: Server) -> None:
 def test_slow_clients_hold_up_nobody(server: Server) -> None:
     """The gateway answered 2 of 16 probes while 20 such clients were there; here are 400."""
     with slow_clients(server, silent=200, dripping=200):
-        assert slowest_answer(server, 2.0) < 1
+        assert slowest_answer(server, 2.0) < SLOW_SECONDS
 
 
 FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
-DOORS = {
+INTERFACES = {
     "public": ("/v2/getTransferStatus", "Content-Type: application/json\r\n", b"400"),
     "grpcweb": (
         "/sgn.gateway.v1.Web/GetTransferStatus",
@@ -97,62 +125,55 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("chunks", MALFORMED)
-def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str, chunks: str) -> None:
-    path, headers, status = DOORS[door]
+def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, interface: str, chunks: str) -> None:
+    path, headers, status = INTERFACES[interface]
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n"
-    said = len(log.read_text())
+    logged = len(log.read_text())
     with connect(server) as wire:
         wire.sendall(head.encode() + MALFORMED[chunks])
         if chunks == "unfinished":
             wire.shutdown(1)
         answer = wire.recv(65536)
     assert answer.startswith(b"HTTP/1.1 " + status), answer
-    if door == "grpcweb":
+    if interface == "grpcweb":
         assert b"grpc-status: 3" in answer.lower(), answer
-    assert "Traceback" not in log.read_text()[said:]
+    assert "Traceback" not in log.read_text()[logged:]
+
+
+def spent(workers: list[psutil.Process]) -> float:
+    """The seconds of a processor that they have used."""
+    return sum(sum(worker.cpu_times()[:2]) for worker in workers)
 
 
 @contextmanager
-def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
-    """So many clients that send bodies in chunks of one byte, as fast as they are read."""
+def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[list[psutil.Process]]:
+    """So many clients send bodies in chunks of one byte, as fast as they are read by the workers."""
     workers = psutil.Process(server.process.pid).children()
-
-    def spent() -> float:
-        return sum(sum(worker.cpu_times()[:2]) for worker in workers)
-
-    before, until = spent(), time.monotonic() + 20
+    before, until = spent(workers), time.monotonic() + 20
     command = [sys.executable, "-m", "tests.serving.tiny_chunks", server.host, str(server.port), str(count)]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as clients:
-        while spent() - before < 0.5:
+        while spent(workers) - before < 0.5:
             assert time.monotonic() < until, "the clients are not read"
             time.sleep(0.05)
-        yield
+        yield workers
         clients.terminate()
 
 
 def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
     """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s.
 
-    The middle of many answers was 0.3 to 0.5 s with the reader's turns and 2.4 to 3.4 s without, on both
-    databases. Other tests share the machine: without, no window is good.
+    What the workers do before they answer is counted, so that other processes change nothing: the median was
+    below a second of their processors with the reader's turns, and above five without.
     """
-    with bodies_of_tiny_chunks(server, 8):
-        assert any(median(health_answers(server, 1.5)) < 1.2 for _ in range(5))
-
-
-def health_answers(server: Server, seconds: float) -> list[float]:
-    """How long each of many questions for its health took, none of which asks the database."""
-    taken: list[float] = []
-    until = time.monotonic() + seconds
-    while (began := time.monotonic()) < until:
-        response = server.ask("GET", "/healthz")
-        assert response.status == 200
-        response.close()
-        taken.append(time.monotonic() - began)
-        time.sleep(0.02)
-    return taken
+    costs = []
+    with bodies_of_tiny_chunks(server, 8) as workers:
+        for _ in range(9):
+            before = spent(workers)
+            assert server.ask("GET", "/healthz").status == 200
+            costs.append(spent(workers) - before)
+    assert median(costs) < 2.5, costs
 
 
 def test_malformed_requests_do_not_fill_the_log(server: Server, log: Path) -> None:
@@ -160,9 +181,9 @@ def test_malformed_requests_do_not_fill_the_log(server: Server, log: Path) -> No
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: exchange(server, b"\x01" * 4000 + b"\r\n\r\n"), range(300)))
     assert all(answer.startswith(b"HTTP/1.1 400 ") for answer in answers)
-    told = [line for line in log.read_text().splitlines() if "Invalid request from ip=" in line]
-    assert 1 <= len(told) <= 4, "one a minute of each worker"
-    assert all(len(line) < 500 for line in told)
+    logged = [line for line in log.read_text().splitlines() if "Invalid request from ip=" in line]
+    assert 1 <= len(logged) <= 4, "one a minute of each worker"
+    assert all(len(line) < 500 for line in logged)
 
 
 def post(path: str, headers: str, length: int) -> bytes:
@@ -173,16 +194,16 @@ def post(path: str, headers: str, length: int) -> bytes:
 def little_memory(server: Server) -> Iterator[None]:
     """What is done here takes no worker more than 32 MB, and none of them a second of its processor."""
     workers = psutil.Process(server.process.pid).children()
-    before = [(worker.memory_info().rss, sum(worker.cpu_times()[:2])) for worker in workers]
+    before = [(worker.memory_info().rss, spent([worker])) for worker in workers]
     yield
-    for worker, (rss, spent) in zip(workers, before, strict=True):
+    for worker, (rss, seconds) in zip(workers, before, strict=True):
         assert worker.memory_info().rss - rss < 32 << 20
-        assert sum(worker.cpu_times()[:2]) - spent < 1
+        assert spent([worker]) - seconds < 1
 
 
 @pytest.mark.parametrize("path", [SIGN_IN, "/admin/anomalies/", "/admin/blocked/", "/admin/network/"])
 def test_forms_of_strangers_are_small(server: Server, path: str) -> None:
-    """20 MB of ``a&`` took a gigabyte and seven seconds before anybody was asked who they are."""
+    """20 MB of ``a&`` took a gigabyte and seven seconds before the sender's name was checked."""
     body = b"a&" * (10 << 20)
     with little_memory(server):
         answer = exchange(server, post(path, FORM, len(body)), body)
@@ -195,15 +216,15 @@ def test_a_form_has_few_fields(server: Server) -> None:
     assert answer.startswith(b"HTTP/1.1 413 "), answer[:200]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_endless_body_is_cut_off(server: Server, door: str) -> None:
-    path, headers, _ = DOORS[door]
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_endless_body_is_cut_off(server: Server, interface: str) -> None:
+    path, headers, _ = INTERFACES[interface]
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n".encode()
     chunk = b"10000\r\n" + b"a" * 65_536 + b"\r\n"
     with little_memory(server):
         answer = exchange(server, head, *[chunk] * 160)
     assert not answer or answer.split()[1] in (b"200", b"400", b"413"), answer[:200]
-    assert slowest_answer(server, 0.1) < 1
+    assert slowest_answer(server, 0.1) < SLOW_SECONDS
 
 
 def test_form_route_does_not_parse_json(server: Server) -> None:
@@ -229,6 +250,7 @@ def writer_elsewhere(url: str) -> Iterator[None]:
             holder.rollback()
 
 
+@pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_failed_sign_ins_do_not_await_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 
@@ -248,9 +270,9 @@ def test_failed_sign_ins_do_not_await_feed(server: Server, url: str) -> None:
 
     with writer_elsewhere(url), ThreadPoolExecutor(20) as pool:
         answers = [pool.submit(sign_in, number) for number in range(20)]
-        assert slowest_answer(server, 2.0) < 1
-        told = [answer.result() for answer in answers]
-    for status, retry, seconds in told:
-        assert (status, retry) in ((503, "1"), (200, None)), told
-        assert seconds < 12
-    assert any(status == 503 for status, _, _ in told)
+        assert slowest_answer(server, 2.0) < SLOW_SECONDS
+        signed_in = [answer.result() for answer in answers]
+    for status, retry, seconds in signed_in:
+        assert (status, retry) in ((503, "1"), (200, None)), signed_in
+        assert seconds < 20
+    assert any(status == 503 for status, _, _ in signed_in)

@@ -31,8 +31,7 @@ def eventually(happens: Callable[[], bool]) -> None:
 
 @pytest.mark.system
 @pytest.mark.skipif(not LIBRARIES, reason="libfaketime is not here: apt-get install faketime")
-@pytest.mark.parametrize(("moved", "word"), [(3600, "behind"), (-3600, "ahead of")])
-def test_clock_moves_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, word: str) -> None:
+def test_moved_clock_makes_unready(postgres_url: str, tmp_path: Path) -> None:
     clock = tmp_path / "clock"
     clock.write_text("+0\n")
     settings = {
@@ -45,8 +44,8 @@ def test_clock_moves_by_an_hour(postgres_url: str, tmp_path: Path, moved: int, w
     }
     with serving("wsgi:app", tmp_path / "log", **settings) as server:
         eventually(lambda: ready(server) == (200, None))
-        clock.write_text(f"{moved:+d}\n")
-        complaint = f"clocks: the database's is 3600 s {word} this machine's; check NTP on both"
+        clock.write_text("+3600\n")
+        complaint = "clocks: the database's is 3600 s behind this machine's; check NTP on both"
         eventually(lambda: ready(server) == (503, complaint))
         assert server.ask("GET", "/healthz").status == 200
         clock.write_text("+0\n")

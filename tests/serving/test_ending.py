@@ -1,13 +1,15 @@
-"""Who ends the gateway at a terminal sees at most ``stopped``; no count is lost, and no process is left."""
+"""A gateway that is ended at a terminal prints at most ``stopped``, loses no count and leaves no process."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -15,19 +17,19 @@ import psutil
 import pytest
 
 from tests.amounts import few_or_many
-from tests.serving.estimates import ESTIMATE, rows
 from tests.serving.server import COMMAND, announced_in_log, environment
 from tests.serving.terminals import Terminal, loaded, on_terminal
 
 FLASK = (sys.executable, "-m", "flask", "--app", "wsgi")
-ASKED = 20
+ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
+REQUESTS = 20
 START_SECONDS = 3.0
 OF_THE_START = re.compile(
     r"sandbox loaded: |Sign in to the console as |Another account:|A new password:|Webhooks are sent "
     r"|(API|Docs|Console|Limits) {2,}"
     r"|\S+ INFO \d+ gunicorn\.error: (Starting |Listening |Using worker|Booting worker|Control socket)"
 )
-"""What a gateway says while it starts: such a line may be on its way when the signal comes."""
+"""What a gateway logs while it starts: such a line may be on its way when the signal comes."""
 
 End = Callable[[Terminal], None]
 ENDS: Mapping[str, End] = {
@@ -48,12 +50,14 @@ def settings(tmp_path: Path, sqlite_template: Path) -> dict[str, str]:
 def test_serving_gateway_ends_quietly(settings: dict[str, str], end: End) -> None:
     with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
         port = _port(terminal)
-        for _ in range(ASKED):
+        for _ in range(REQUESTS):
             assert _estimate(port) == 200
         terminal.wait(0.5)
         end(terminal)
         _assert_ended(terminal, end, 0)
-    assert rows(settings["DATABASE_URL"]) == [(500, "chain_unknown", ASKED)]
+    with closing(sqlite3.connect(settings["DATABASE_URL"].removeprefix("sqlite:///"))) as database:
+        counted = database.execute("SELECT code, reason, sum(count) FROM estimate_counts GROUP BY 1, 2")
+        assert counted.fetchall() == [(500, "chain_unknown", REQUESTS)]
 
 
 @pytest.mark.parametrize("moments", few_or_many(len(ENDS), 20))
@@ -81,7 +85,7 @@ def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> Non
             assert terminal.processes() == []
 
 
-def test_reload_goes_on_at_a_terminal(settings: dict[str, str]) -> None:
+def test_reload_continues_at_a_terminal(settings: dict[str, str]) -> None:
     with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
         port = _port(terminal)
         _reload(terminal)
@@ -110,7 +114,7 @@ def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -
 
 @pytest.mark.parametrize("command", ["watch", "deliver"])
 @every_end
-def test_command_that_goes_on_ends_quietly(settings: dict[str, str], end: End, command: str) -> None:
+def test_running_command_ends_quietly(settings: dict[str, str], end: End, command: str) -> None:
     with on_terminal([*FLASK, command], settings) as terminal:
         terminal.shown_until(lambda shown: "sending webhooks of" in shown or "no chain of" in shown)
         terminal.wait(0.3)
@@ -159,7 +163,7 @@ def _estimate(port: int) -> int:
 
 
 def _reload(terminal: Terminal) -> None:
-    """By SIGHUP to the master alone, as an operator does it."""
+    """By SIGHUP to the master only, as an operator does it."""
     workers = psutil.Process(terminal.process.pid).children()
     terminal.process.send_signal(signal.SIGHUP)
     _, alive = psutil.wait_procs(workers, timeout=40)

@@ -1,4 +1,4 @@
-"""The command that docs/performance.md gives for granian starts the gateway, word for word."""
+"""The command that docs/performance.md gives for granian starts the gateway, word by word."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.deploy.files import free_port
 from tests.serving.server import ROOT, environment
 from tests.site.snippets import block_of
 
@@ -33,33 +34,20 @@ def documented() -> str:
     return str(found)
 
 
-def free_port() -> int:
-    """The command's port, or another one where something else listens there."""
-    for port in (PORT, 0):
-        with socket.socket() as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(tried.getsockname()[1])
-    raise AssertionError("no port is free")
-
-
 @contextmanager
 def running(command: str, log: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     """A shell's command in the repository, with the programs of this environment, ended with the block."""
     kept = environment(**settings)
     path = os.pathsep.join((str(Path(sys.executable).parent), kept["PATH"]))
-    with log.open("wb") as said:
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            ["sh", "-c", f"exec {command}"], cwd=ROOT, env=kept | {"PATH": path}, stdout=said, stderr=said
+            ["sh", "-c", f"exec {command}"], cwd=ROOT, env=kept | {"PATH": path}, stdout=output, stderr=output
         )
     try:
         yield process
     finally:
         left = psutil.Process(process.pid).children() if process.poll() is None else []
-        process.kill()  # where it has not ended when it was asked to
+        process.kill()  # where it has not ended by itself
         process.wait()
         for worker in left:
             with suppress(psutil.NoSuchProcess):
@@ -73,8 +61,8 @@ def test_the_documented_command_serves(tmp_path: Path, sqlite_template: Path) ->
     command = command.replace(f"--port {PORT} ", f"--port {port} ")
     with running(command, log, DATABASE_URL=f"sqlite:///{sqlite_template}") as process:
         wait_until_it_listens(process, port, log)
-        ask(port, "GET", "/readyz")
-        status = ask(port, "POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "ab" * 32}))
+        request(port, "GET", "/readyz")
+        status = request(port, "POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "ab" * 32}))
         assert status["status"] == 0, "no such transfer"
         assert len(psutil.Process(process.pid).children()) >= 2, "--workers 2"
         process.terminate()  # the second worker may still load the application, and not hear it
@@ -95,7 +83,7 @@ def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, log: Path
             return
 
 
-def ask(port: int, method: str, path: str, body: str | None = None) -> dict[str, object]:
+def request(port: int, method: str, path: str, body: str | None = None) -> dict[str, object]:
     """What the server answers, as JSON."""
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
     connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})

@@ -1,4 +1,4 @@
-"""Metrics and health of a real gunicorn: true whatever becomes of workers, and apart from their callers."""
+"""Metrics and health of a real gunicorn: right whatever happens to workers, and apart from their callers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from statistics import median
 
 import psutil
 import pytest
@@ -21,12 +21,12 @@ from serving.reserved import Address, further_addresses
 from tests.amounts import few_or_many
 from tests.applications import make_settings
 from tests.metrics.counted import total, value
-from tests.serving.server import COMMAND, ROOT, environment
+from tests.serving.server import ended_server
 from tests.serving.watched import Watched, watched
 
-SCRAPE_SECONDS = 0.020
+SCRAPE_SECONDS = 0.1
+"""Of a processor. It takes a tenth of this; with files of a thousand workers it would take seconds."""
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
-UNKNOWN = {"door": "unknown", "operation": "unknown", "code": "404"}
 
 
 @pytest.fixture(scope="module")
@@ -37,31 +37,13 @@ def running(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
         yield found
 
 
-def ask_workers(running: Watched, number: int) -> None:
+def request_health(running: Watched, number: int) -> None:
     for _ in range(number):
         assert running.server.ask("GET", "/healthz").status == 200
 
 
 def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
-
-
-def test_worker_counts_are_summed_and_survive(running: Watched) -> None:
-    before, unknown = healthy(running), total(running.series(), "gateway_requests_total", **UNKNOWN)
-    ask_workers(running, 30)
-    assert running.until(lambda s: total(s, "gateway_requests_total", **HEALTHY) == before + 30)
-    files = {file.name for file in _directory(running).iterdir()}
-    for _ in range(3):
-        workers = running.workers
-        assert len(workers) == 2
-        workers[0].kill()
-        workers[0].wait(10)
-        running.until(lambda s: len(running.workers) == 2 and value(s, "gateway_workers") == 2)
-        assert healthy(running) == before + 30
-    assert running.server.ask("GET", "/no/such/path").status == 404
-    found = running.until(lambda s: total(s, "gateway_requests_total", **UNKNOWN) > unknown)
-    assert value(found, "gateway_requests_total", **UNKNOWN) == unknown + 1
-    assert len(list(_directory(running).iterdir())) <= len(files) + 4
 
 
 def test_each_port_answers_only_its_own(running: Watched) -> None:
@@ -86,7 +68,7 @@ def test_health_address_follows_the_workers(running: Watched) -> None:
     """An address that answers while nobody serves keeps a dead gateway in service."""
     workers = running.workers
     assert len(workers) == 2
-    time.sleep(3 * EVERY_SECONDS)  # each has told since when it has its configuration
+    time.sleep(3 * EVERY_SECONDS)  # each has reported since when it has its configuration
     for worker in workers:
         worker.suspend()
     try:
@@ -106,7 +88,7 @@ def test_health_address_follows_the_workers(running: Watched) -> None:
 
 
 def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template: Path) -> None:
-    """All places of all workers are taken by callers who request much and read nothing."""
+    """All places of all workers are taken by callers that request much and read nothing."""
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",
         "TRUSTED_PROXIES": "1",  # one address may take all of them
@@ -185,46 +167,32 @@ def test_health_is_public_metrics_on_loopback() -> None:
     assert further_addresses(make_settings("sqlite://")) == []
 
 
-@pytest.mark.parametrize("health", ["0", "9101"])
-def test_bind_option_does_not_publish_health(health: str, tmp_path: Path, sqlite_template: Path) -> None:
+def test_bind_option_does_not_publish_health(sqlite_template: Path) -> None:
     """It would replace all addresses, and the last of them would be taken for the one of health."""
-    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "HEALTH_PORT": health}
-    ended = subprocess.run(
-        [*COMMAND, "--bind", "127.0.0.1:0", "wsgi:app"],
-        cwd=ROOT,
-        env=environment(**settings),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert f"HEALTH_PORT: {health} is not listened at" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "HEALTH_PORT": "9101"}
+    ended = refused("--bind", "127.0.0.1:0", **settings)
+    assert "HEALTH_PORT: 9101 is not listened at" in ended
 
 
-def test_taken_port_ends_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
+def test_taken_port_ends_with_one_line(sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "METRICS_PORT": str(port)}
-        ended = subprocess.run(
-            [*COMMAND, "wsgi:app"],
-            cwd=ROOT,
-            env=environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        ended = refused(DATABASE_URL=f"sqlite:///{sqlite_template}", METRICS_PORT=str(port))
+    assert ended.splitlines()[-1] == f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"
+
+
+def refused(*options: str, **settings: str) -> str:
+    """What a server prints that does not start."""
+    ended = ended_server(*options, **settings)
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1] == f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"
     assert "Traceback" not in ended.stderr
+    return ended.stderr
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent: signal.Signals) -> None:
     with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
-        ask_workers(found, 1)
+        request_health(found, 1)
         processes, directory = found.workers, _directory(found)
         found.server.process.send_signal(sent)
         found.server.process.wait(40)
@@ -234,8 +202,9 @@ def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent
             with pytest.raises(OSError, match="refused"):
                 socket.create_connection(("127.0.0.1", port), timeout=5)
         assert directory.exists() == (sent == signal.SIGKILL)
-    with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}"):
-        assert not directory.exists()
+    if sent == signal.SIGKILL:
+        with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}"):
+            assert not directory.exists(), "the next one removes what was left"
 
 
 def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) -> None:
@@ -245,11 +214,11 @@ def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) ->
         "GUNICORN_CMD_ARGS": f"--no-control-socket --pid {pidfile}",
     }
     with watched(tmp_path / "log", **settings) as found:
-        ask_workers(found, 10)
+        request_health(found, 10)
         workers = found.workers
         os.kill(found.server.process.pid, signal.SIGHUP)
         psutil.wait_procs(workers, timeout=40)
-        ask_workers(found, 10)
+        request_health(found, 10)
         assert found.until(lambda s: total(s, "gateway_requests_total", **HEALTHY) == 20)
         os.kill(found.server.process.pid, signal.SIGUSR2)
         second = Path(f"{pidfile}.2")
@@ -270,36 +239,32 @@ def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) ->
             new.wait(40)
 
 
-@pytest.mark.parametrize("restarts", few_or_many(10, 1_000))
-def test_restarts_keep_scrape_short_and_exact(tmp_path: Path, sqlite_template: Path, restarts: int) -> None:
-    """Every fifth of the workers is killed with requests behind it, all others right away."""
-    asked, highest = 0, 0.0
-    with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
-        for number in range(restarts):
-            if number % 5 == 0:
-                ask_workers(found, 4)
-                asked += 4
-                counted = healthy(found)
-                assert counted >= highest
-                highest = counted
-            worker = found.workers[0]
-            worker.kill()
-            while worker.is_running():
-                time.sleep(0.005)
-            while len(found.workers) < 2:
-                time.sleep(0.005)
-        last = found.until(lambda s: value(s, "gateway_workers") == 2)
-        assert total(last, "gateway_requests_total", **HEALTHY) == asked
-        files = list(_directory(found).glob("*.db"))
-        assert len(files) <= 2 + 2 * 8
-        times = []
-        for _ in range(10):
-            time.sleep(0.4)  # a scrape of its own, not the text of the last
-            before = _processor_seconds(found)
-            found.series()
-            times.append(_processor_seconds(found) - before)
-        print(f"{restarts} restarts, {len(files)} files; CPU of a scrape in ms: {sorted(times)}")
-        assert sorted(times)[len(times) // 2] <= SCRAPE_SECONDS
+@pytest.mark.parametrize("kills", few_or_many(5, 1_000))
+def test_counts_survive_killed_workers(running: Watched, kills: int) -> None:
+    """Every fifth of the workers is killed after some requests, all others at once. Files stay few."""
+    counted = healthy(running)
+    for number in range(kills):
+        if number % 5 == 0:
+            request_health(running, 30)
+            counted += 30
+            assert running.until(lambda s: total(s, "gateway_requests_total", **HEALTHY) == counted)  # noqa: B023
+        worker = running.workers[0]
+        worker.kill()
+        worker.wait(10)
+        while len(running.workers) < 2:
+            time.sleep(0.005)
+    last = running.until(lambda s: value(s, "gateway_workers") == 2)
+    assert total(last, "gateway_requests_total", **HEALTHY) == counted
+    files = list(_directory(running).glob("*.db"))
+    assert len(files) <= 2 + 2 * 8
+    times = []
+    for _ in range(10):
+        time.sleep(0.4)  # a scrape of its own, not the text of the last
+        before = _processor_seconds(running)
+        running.series()
+        times.append(_processor_seconds(running) - before)
+    print(f"{kills} kills, {len(files)} files; CPU of a scrape in ms: {sorted(times)}")
+    assert median(times) <= SCRAPE_SECONDS
 
 
 def _processor_seconds(running: Watched) -> float:

@@ -1,11 +1,10 @@
-"""Many guess at once from many addresses: the owner comes in from a known browser, and from a new one."""
+"""Many addresses guess passwords at once: the owner signs in from a known browser, and from a new one."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
 from tests.actors import TESTER
 from tests.applications import application, editing_of
-from tests.databases import empty_tables
 from tests.serving.guessing import Browser
 from tests.serving.server import Server, serving
 
@@ -23,29 +21,19 @@ GUESSERS = 24
 
 
 @pytest.fixture
-def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterator[str]:
-    if backend == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "gateway.db")
-        yield f"sqlite:///{tmp_path / 'gateway.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-        yield url
-        empty_tables(url)
-
-
-@contextmanager
-def besieged(url: str, folder: Path) -> Iterator[Server]:
-    """A server of one worker with the owner's account."""
+def server(tmp_path: Path, sqlite_template: Path) -> Iterator[Server]:
+    """One worker, with the owner's account. Who is first is decided in its memory."""
+    url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
     with application(url) as app:
         create_account(*editing_of(app), EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
-    with serving("wsgi:app", folder / "log", **settings) as server:
-        yield server
+    with serving("wsgi:app", tmp_path / "log", **settings) as running:
+        yield running
 
 
-def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> None:
+def test_new_network_precedes_those_that_failed(server: Server) -> None:
     """The owner comes from a browser that nobody knows, while networks guess that failed twice before."""
-    with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:
+    with ThreadPoolExecutor(GUESSERS) as pool:
         strangers = [Browser(server, f"198.51.100.{number}") for number in range(GUESSERS)]
 
         def guess(number: int, time: int) -> int:
@@ -63,9 +51,9 @@ def test_new_network_precedes_those_that_failed(url: str, tmp_path: Path) -> Non
     assert before < GUESSERS // 2, f"{before} of {GUESSERS} were checked before"
 
 
-def test_known_browser_precedes_strangers(url: str, tmp_path: Path) -> None:
-    """Each guess is the first from its address and at its name, so each is looked at."""
-    with besieged(url, tmp_path) as server, ThreadPoolExecutor(GUESSERS) as pool:
+def test_known_browser_precedes_strangers(server: Server) -> None:
+    """Each guess is the first from its address and at its name, so each is checked."""
+    with ThreadPoolExecutor(GUESSERS) as pool:
         owner = Browser(server, "203.0.113.5")
         assert owner.sign_in(EMAIL, PASSWORD) == 302
         owner.sign_out()
@@ -82,4 +70,4 @@ def test_known_browser_precedes_strangers(url: str, tmp_path: Path) -> None:
         before = sum(each.done() for each in guesses)
         assert owner.ask("GET", "/admin/")[0] == 200
         assert {each.result() for each in guesses} == {200}
-    assert before < GUESSERS // 2, f"{before} of {GUESSERS} were looked at before"
+    assert before < GUESSERS // 2, f"{before} of {GUESSERS} were checked before"

@@ -1,4 +1,4 @@
-"""A gateway that is stopped says so before it takes nothing more, and answers everybody who is connected."""
+"""A gateway that is stopped reports it before it refuses connections, and answers all that are open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.serving.watched import Watched, watched
 
 QUEUED = 200
 
-_TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
+_SHOWN = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
 
 
 def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) -> None:
@@ -30,7 +30,7 @@ def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) 
         slow = [_uploading(running) for _ in range(8)]  # each worker has some to finish
         for worker in workers:
             _suspended(worker)
-        connections = [_asked(running) for _ in range(QUEUED)]
+        connections = [_requested(running) for _ in range(QUEUED)]
         running.server.process.send_signal(signal.SIGTERM)
         _all_stopping(workers)
         for worker in workers:
@@ -40,14 +40,12 @@ def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) 
             time.sleep(0.3)
         statuses = [_status(connection) for connection in connections]
         assert statuses == [200] * QUEUED
-        for upload in slow:
-            upload.send(b"}")
-        assert [_status(upload) for upload in slow] == [200] * len(slow)
+        _finish(slow)
         assert running.server.process.wait(timeout=30) == 0
 
 
-def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template: Path) -> None:
-    """A reload ends them too, with what they have to finish, and the server goes on."""
+def test_reloaded_server_stays_ready_until_stopped(tmp_path: Path, sqlite_template: Path) -> None:
+    """Workers that a reload replaces finish what they have; the others serve, and report when they end."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
     with watched(tmp_path / "log", **settings) as running:
         before = running.workers
@@ -60,17 +58,8 @@ def test_replaced_workers_leave_queue_to_others(tmp_path: Path, sqlite_template:
         for _ in range(10):
             assert _readiness(running) == (200, None)
             time.sleep(0.2)
-        assert [worker for worker in before if worker.is_running()], "they have finished too soon to tell"
-        for upload in slow:
-            upload.send(b"}")
-        assert [_status(upload) for upload in slow] == [200] * len(slow)
-
-
-def test_reloaded_server_says_that_it_ends(tmp_path: Path, sqlite_template: Path) -> None:
-    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
-    with watched(tmp_path / "log", **settings) as running:
-        before = running.workers
-        running.server.process.send_signal(signal.SIGHUP)
+        assert [worker for worker in before if worker.is_running()], "they finished too soon"
+        _finish(slow)
         _, alive = psutil.wait_procs(before, timeout=30)
         assert alive == []
         slow = [_uploading(running) for _ in range(8)]
@@ -78,9 +67,13 @@ def test_reloaded_server_says_that_it_ends(tmp_path: Path, sqlite_template: Path
         running.server.process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
         assert _readiness(running) == (503, STOPPING)
-        for upload in slow:
-            upload.send(b"}")
-        assert [_status(upload) for upload in slow] == [200] * len(slow)
+        _finish(slow)
+
+
+def _finish(uploads: list[HTTPConnection]) -> None:
+    for upload in uploads:
+        upload.send(b"}")
+    assert [_status(upload) for upload in uploads] == [200] * len(uploads)
 
 
 def _uploading(running: Watched) -> HTTPConnection:
@@ -95,7 +88,7 @@ def _uploading(running: Watched) -> HTTPConnection:
     return connection
 
 
-def _asked(running: Watched) -> HTTPConnection:
+def _requested(running: Watched) -> HTTPConnection:
     """A connection of the queue, with a request on it."""
     connection = running.server.connect()
     connection.request("GET", "/healthz")
@@ -119,12 +112,12 @@ def _readiness(running: Watched, pause: float = 0.0) -> tuple[int, str | None]:
         time.sleep(pause)
         connection.request("GET", "/readyz")
         response = connection.getresponse()
-        told = json.loads(response.read())["err"]
-        return response.status, told and told["msg"]
+        error = json.loads(response.read())["err"]
+        return response.status, error and error["msg"]
 
 
 def _suspended(worker: psutil.Process) -> None:
-    """Suspend a worker, and return once it stands still: what comes before that is handled first."""
+    """Suspend a worker, and return once it has stopped: what comes before that is handled first."""
     worker.suspend()
     end = time.monotonic() + 20
     while worker.status() != psutil.STATUS_STOPPED:
@@ -133,7 +126,7 @@ def _suspended(worker: psutil.Process) -> None:
 
 
 def _all_stopping(workers: list[psutil.Process]) -> None:
-    """Return once each has been told to end, which it learns when it goes on."""
+    """Return once each has the signal to end, which it handles when it goes on."""
     end = time.monotonic() + 20
     while not all(_pending(worker.pid) & (1 << (signal.SIGTERM - 1)) for worker in workers):
         assert time.monotonic() < end, [_status_lines(each.pid) for each in (*workers, workers[0].parent())]
@@ -146,6 +139,6 @@ def _pending(pid: int) -> int:
 
 
 def _status_lines(pid: int) -> dict[str, str]:
-    """What the system says of a process: what it does, and of its signals."""
+    """What the system shows of a process: its state and its signals."""
     lines = (line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return {name: text.strip() for name, text in lines if name in _TOLD}
+    return {name: text.strip() for name, text in lines if name in _SHOWN}
