@@ -63,12 +63,14 @@ class Nginx:
     folder: Path
     ports: Mapping[int, int]
 
-    def connect(self, port: int = PUBLIC) -> HTTPConnection:
+    def connect(self, port: int = PUBLIC, source: str = "127.0.0.1") -> HTTPConnection:
         """A new connection to what listens on this port as shipped."""
         if port == PLAIN:
             return HTTPConnection("127.0.0.1", self.ports[port], timeout=20)
         context = ssl.create_default_context(cafile=self.folder / "gateway-place/tls/fullchain.pem")
-        return HTTPSConnection("localhost", self.ports[port], timeout=20, context=context)
+        return HTTPSConnection(
+            "localhost", self.ports[port], timeout=20, context=context, source_address=(source, 0)
+        )
 
     def ask(
         self,

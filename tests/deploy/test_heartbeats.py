@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from socket import AF_UNIX, SOCK_DGRAM, socket
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,7 @@ def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subproce
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_beats_come_while_it_works_and_end_when_a_part_hangs(part: str, url: str, tmp_path: Path) -> None:
+def test_beats_end_while_a_part_hangs(part: str, url: str, tmp_path: Path) -> None:
     name = f"gateway-beats-{os.getpid()}"
     with listening(f"\0{name}") as systemd, started(part, tmp_path, url, f"@{name}") as process:
         assert beats(systemd, SECONDS), (tmp_path / "log").read_text()
@@ -140,23 +141,23 @@ def test_the_probe_fails_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
         heartbeat.wait_for_beat()
 
 
-def test_a_beat_for_nobody_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beat_without_listener_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("", str(tmp_path / "nobody")):
         monkeypatch.setenv("NOTIFY_SOCKET", name)
         heartbeat.Heartbeat(time.monotonic).beat()
 
 
-def beating() -> Iterator[dict[str, object]]:
+def beating() -> Iterator[dict[str, Any]]:
     """The containers that beat."""
     for name in ("watcher", "sender"):
         yield from pods()[name]["containers"]
 
 
-def test_who_waits_for_beats_waits_for_several() -> None:
+def test_watchdogs_wait_for_several_beats() -> None:
     for name in ("watcher", "sender"):
         unit = units()[f"gateway-{name}.service"]
         assert unit["Type"] == ["notify"] and unit["Restart"] == ["always"]
         assert int(unit["WatchdogSec"][0]) >= 10 * heartbeat.BEAT_SECONDS
     for container in beating():
-        assert container["livenessProbe"]["timeoutSeconds"] > heartbeat.PROBE_SECONDS  # type: ignore[index]
+        assert container["livenessProbe"]["timeoutSeconds"] > heartbeat.PROBE_SECONDS
     assert heartbeat.PROBE_SECONDS > 2 * heartbeat.BEAT_SECONDS

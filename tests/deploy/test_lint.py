@@ -49,7 +49,7 @@ def test_image_base_can_be_pinned() -> None:
 def test_the_manifests_are_what_kubernetes_takes() -> None:
     """By the published schemas, strictly: an unknown field is an error."""
     try:
-        import kubernetes_validate  # noqa: PLC0415  not everywhere
+        import kubernetes_validate  # type: ignore[import-untyped]  # noqa: PLC0415  not everywhere
     except ImportError:
         missing("kubernetes-validate is not installed: make requirements")
     newest = kubernetes_validate.latest_version()

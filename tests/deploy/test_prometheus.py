@@ -1,4 +1,4 @@
-"""Prometheus of Debian as shipped: it scrapes, its alerts fire, the dashboard asks for what is there."""
+"""Prometheus of Debian as shipped: it scrapes, its alerts fire, the dashboard queries what is there."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -38,7 +37,7 @@ OF_MACHINES = {
     "MachineNotWatched", "ProcessNotRunning", "PublicAddressSilent", "RestoreDrillOld",
     "NoLeader", "NoStandby", "NodeMissing", "EtcdMissing",
 }  # fmt: skip
-"""Alerts by what the exporters of Debian and Patroni report."""
+"""Alerts on what the exporters of Debian and Patroni report."""
 
 
 def dashboard() -> dict[str, Any]:
@@ -64,46 +63,41 @@ def alerts() -> list[dict[str, Any]]:
     return [rule for group in whole["groups"] for rule in group["rules"]]
 
 
-def variables() -> list[tuple[str, str]]:
+def all_queries() -> list[tuple[str, str]]:
+    """Those of the dashboard, its variables and the alerts."""
     listed = dashboard()["templating"]["list"]
-    return [(one["name"], one["query"]["query"]) for one in listed if one["type"] == "query"]
-
-
-def asked() -> list[tuple[str, str]]:
-    """All that names metrics."""
-    return [*queries(), *((alert["alert"], alert["expr"]) for alert in alerts()), *variables()]
+    variables = [(one["name"], one["query"]["query"]) for one in listed if one["type"] == "query"]
+    return [*queries(), *((alert["alert"], alert["expr"]) for alert in alerts()), *variables]
 
 
 @pytest.fixture
 def exposed(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Exposition]:
-    """What the gateway tells, with a sample of every metric."""
+    """What the gateway exposes, with a sample of every metric."""
     (tmp_path / "counted").mkdir()
-    with exposition(open_app, tmp_path / "counted", monkeypatch) as told:
-        yield told
+    with exposition(open_app, tmp_path / "counted", monkeypatch) as found:
+        yield found
 
 
-def test_dashboard_shows_exactly_gateway_metrics(exposed: Exposition) -> None:
-    told = labels_of(exposed.text())
-    exporters = re.compile(r"\b(node|patroni|pg|pgbouncer|probe)_\w+")
-    assert {alert["alert"] for alert in alerts() if exporters.search(alert["expr"])} == OF_MACHINES
-    for where, query in asked():
-        if where in OF_MACHINES:
-            continue
-        named = {HISTOGRAM.sub("", name) for name in WORDS.findall(re.sub(r'"[^"]*"', '""', query))}
-        assert named <= told.keys(), where
-        found = [label.strip() for groups in LABELS.findall(query) for label in ",".join(groups).split(",")]
-        known = {label for name in named for label in told[name]} | {*OF_THE_SCRAPE, ""}
-        assert set(found) <= known, where
-    shown = {HISTOGRAM.sub("", name) for _, query in queries() for name in WORDS.findall(query)}
-    assert told.keys() - shown == set(), "not on deploy/grafana/dashboard.json"
-
-
-def test_every_metric_is_documented_with_its_labels(exposed: Exposition) -> None:
+@pytest.mark.one_database
+def test_every_metric_is_documented_and_shown(exposed: Exposition) -> None:
+    """In docs/metrics.md with its labels, and on the dashboard, which with the alerts queries no other."""
+    labels = labels_of(exposed.text())
     rows = re.findall(
         r"^\| `(gateway_\w+)(?:\{([^}]*)\})?` ", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE
     )
-    written = {name: {*labels.split(",")} - {""} for name, labels in rows}
-    assert written == labels_of(exposed.text()), "docs/metrics.md has a row for each metric, with its labels"
+    assert {name: {*written.split(",")} - {""} for name, written in rows} == labels
+    exporters = re.compile(r"\b(node|patroni|pg|pgbouncer|probe)_\w+")
+    assert {alert["alert"] for alert in alerts() if exporters.search(alert["expr"])} == OF_MACHINES
+    for where, query in all_queries():
+        if where in OF_MACHINES:
+            continue
+        named = {HISTOGRAM.sub("", name) for name in WORDS.findall(re.sub(r'"[^"]*"', '""', query))}
+        assert named <= labels.keys(), where
+        found = [label.strip() for groups in LABELS.findall(query) for label in ",".join(groups).split(",")]
+        known = {label for name in named for label in labels[name]} | {*OF_THE_SCRAPE, ""}
+        assert set(found) <= known, where
+    shown = {HISTOGRAM.sub("", name) for _, query in queries() for name in WORDS.findall(query)}
+    assert labels.keys() - shown == set(), "not on deploy/grafana/dashboard.json"
 
 
 @pytest.mark.system
@@ -168,21 +162,15 @@ def test_each_alert_has_instructions() -> None:
     assert len(re.findall("^### ", page, re.MULTILINE)) == len(alerts())
 
 
-@dataclass(frozen=True)
-class Scraping:
-    """A Prometheus that listens."""
-
-    base: str
-
-    def get(self, path: str, **query: str) -> Any:
-        answer = httpx.get(f"{self.base}/api/v1/{path}", params=query, timeout=10).json()
-        assert answer["status"] == "success", answer
-        return answer["data"]
+def get(base: str, path: str, **query: str) -> Any:
+    answer = httpx.get(f"{base}/api/v1/{path}", params=query, timeout=10).json()
+    assert answer["status"] == "success", answer
+    return answer["data"]
 
 
 @contextmanager
-def scraping(folder: Path, target: int) -> Iterator[Scraping]:
-    """The shipped configuration, looking more often, at one target instead of a machine's."""
+def scraping(folder: Path, target: int) -> Iterator[str]:
+    """The address of a Prometheus with the shipped configuration that has scraped one target twice."""
     copytree(FOLDER, folder / "etc")
     config = folder / "etc/prometheus.yml"
     config.write_text(
@@ -191,67 +179,46 @@ def scraping(folder: Path, target: int) -> Iterator[Scraping]:
     targets = [{"targets": [f"127.0.0.1:{target}"], "labels": {"process": "public"}}]
     (folder / "etc/targets/gateway.yml").write_text(json.dumps(targets))
     (folder / "etc/alertmanagers.yml").write_text("[]")
-    port = free_port()
-    command = [
-        program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]  # fmt: skip
+    base, command = f"127.0.0.1:{free_port()}", [program("prometheus"), f"--config.file={config}"]
+    command += [f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address={base}"]
+    base = f"http://{base}"
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
-        yield Scraping(f"http://127.0.0.1:{port}")
+        deadline = time.monotonic() + 60
+        while True:
+            with suppress(httpx.TransportError, IndexError, json.JSONDecodeError):
+                if len(get(base, "query", query="gateway_ready[1m]")["result"][0]["values"]) > 1:
+                    break
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        yield base
     finally:
         process.terminate()
         process.wait(timeout=20)
     assert "err=" not in (folder / "log").read_text()
 
 
-@pytest.fixture
-def prometheus(exposed: Exposition, tmp_path: Path) -> Iterator[Scraping]:
-    """One that has scraped at least twice."""
+@pytest.mark.system
+@pytest.mark.one_database
+def test_shipped_prometheus_scrapes_a_gateway(exposed: Exposition, tmp_path: Path) -> None:
+    """Each query of the dashboard is valid, and finds something where every metric is there."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(exposed)
     server, thread = start_http_server(0, "127.0.0.1", registry)
-    (tmp_path / "prometheus").mkdir()
-    with scraping(tmp_path / "prometheus", server.server_port) as running:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                if len(running.get("query", query="gateway_ready[1m]")["result"][0]["values"]) > 1:
-                    break
-            except (httpx.TransportError, IndexError, json.JSONDecodeError):
-                assert time.monotonic() < deadline
-            time.sleep(0.2)
-        yield running
+    with scraping(tmp_path / "prometheus", server.server_port) as base:
+        (target,) = get(base, "targets")["activeTargets"]
+        labels = target["labels"]
+        assert (target["health"], labels["process"], labels["job"]) == ("up", "public", "gateway")
+        wanted = {
+            f"{name}_bucket" if re.fullmatch("gateway_(request|evidence)_seconds", name) else name
+            for name in labels_of(exposed.text())
+        }
+        assert wanted <= set(get(base, "label/__name__/values"))
+        rules = [rule for group in get(base, "rules")["groups"] for rule in group["rules"]]
+        assert {rule["name"] for rule in rules} == {alert["alert"] for alert in alerts()}
+        assert all(rule["health"] in ("ok", "unknown") for rule in rules)
+        found = {title: bool(get(base, "query", query=query)["result"]) for title, query in queries()}
+        assert {title for title, some in found.items() if not some} <= {"annotation", "5xx"}
     server.shutdown()
     thread.join()
-
-
-@pytest.mark.system
-def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposition) -> None:
-    (target,) = prometheus.get("targets")["activeTargets"]
-    assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
-        "up",
-        "public",
-        "gateway",
-    )
-    names = set(prometheus.get("label/__name__/values"))
-    wanted = {
-        f"{name}_bucket" if re.fullmatch("gateway_(request|evidence)_seconds", name) else name
-        for name in labels_of(exposed.text())
-    }
-    assert wanted <= names
-    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
-    assert {rule["name"] for rule in rules} == {alert["alert"] for alert in alerts()}
-    assert all(rule["health"] in ("ok", "unknown") for rule in rules)
-
-
-@pytest.mark.system
-def test_every_query_of_the_dashboard_is_answered(prometheus: Scraping) -> None:
-    """Each is valid, and finds something where every metric is there."""
-    empty = [
-        title
-        for title, query in queries()
-        if not prometheus.get("query", query=query)["result"] and title not in ("annotation", "5xx")
-    ]
-    assert empty == []

@@ -112,8 +112,7 @@ def test_the_console_and_the_feed_go_to_the_primary(regions: Regions, method: st
 def test_the_gateway_is_told_who_asks_and_not_which_region(regions: Regions) -> None:
     """The last address is what a gateway with TRUSTED_PROXIES=1 counts limits by."""
     headers = {"X-Forwarded-For": "198.51.100.7", "X-Request-Id": "of-two-regions"}
-    caller = regions.far.connect()
-    caller.source_address = ("127.0.0.2", 0)
+    caller = regions.far.connect(source="127.0.0.2")
     caller.request("POST", WRITES[0][1], b"{}", headers)
     told = json.loads(caller.getresponse().read())
     caller.close()

@@ -109,7 +109,9 @@ def ask(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
 def test_the_settings_are_taken(stores: Stores) -> None:
     """A name that PostgreSQL 15 does not know would end its start; these are the values that it has."""
     with psycopg.connect(stores.url(stores.postgres, owner=True)) as connection:
-        shown = dict(connection.execute("SELECT lower(name), reset_val FROM pg_settings").fetchall())
+        shown: dict[str, str] = dict(
+            connection.execute("SELECT lower(name), reset_val FROM pg_settings").fetchall()
+        )
         version = connection.info.server_version
     assert version // 10_000 == 15
     lines = (
@@ -189,11 +191,11 @@ def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
     command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     owner = redis.Redis(port=port)
     with running([*command, "--dir", str(tmp_path)], tmp_path / "log", owner.ping):
-        owner.execute_command(*RIGHTS.code.split())  # type: ignore[no-untyped-call]
+        owner.execute_command(*RIGHTS.code.split())
         gateway = redis.Redis(port=port, username="gateway", password="PASSWORD")
-        assert gateway.execute_command("INCR", "gateway:1") == 1  # type: ignore[no-untyped-call]
+        assert gateway.execute_command("INCR", "gateway:1") == 1
         with pytest.raises(redis.exceptions.NoPermissionError):
-            gateway.execute_command("INCR", "other:1")  # type: ignore[no-untyped-call]
+            gateway.execute_command("INCR", "other:1")
         with pytest.raises(redis.exceptions.NoPermissionError):
             gateway.flushall()
 

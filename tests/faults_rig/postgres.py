@@ -120,8 +120,9 @@ class Postgres:
         with psycopg.connect(
             host=str(self.folder), port=PORT, user="postgres", dbname=database, autocommit=True
         ) as connection:
-            cursor = connection.execute(statement)  # type: ignore[arg-type]
-            return cursor.fetchone()[0] if cursor.description else None
+            cursor = connection.execute(statement.encode())
+            row = cursor.fetchone() if cursor.description else None
+            return row and row[0]
 
     def _run(self, program: str, *arguments: str) -> None:
         os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))  # asked for by what is imported

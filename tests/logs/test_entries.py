@@ -73,7 +73,7 @@ def formatted(**record: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("end", ENDS_OF_LINES)
-def test_nothing_that_is_logged_is_another_entry(log: tuple[logging.Logger, io.StringIO], end: str) -> None:
+def test_logged_text_forges_no_entry(log: tuple[logging.Logger, io.StringIO], end: str) -> None:
     logger, stream = log
     for forged in (FORGED_LINE, FORGED_ENTRY):
         logger.info("%s answered", f"/x{end}{forged}")
@@ -102,7 +102,7 @@ def test_nothing_steers_a_terminal(hidden: str) -> None:
     assert written.encode()
 
 
-def test_an_entry_says_when_where_and_what() -> None:
+def test_entry_has_time_place_and_message() -> None:
     at = datetime(2026, 11, 22, 14, 5, 6, 7, tzinfo=UTC)
     entry = formatted(
         name="app.http.errors", levelname="ERROR", created=at.timestamp(), process=7, msg="%s!", args=("hm",)
@@ -141,13 +141,13 @@ def test_log_formats_have_the_request_id() -> None:
     assert "request_id" not in formatted(msg="x")
 
 
-def test_secrets_are_hidden_in_messages_and_tracebacks(log: tuple[logging.Logger, io.StringIO]) -> None:
+def test_secrets_are_hidden_in_tracebacks(log: tuple[logging.Logger, io.StringIO]) -> None:
     logger, stream = log
     secret = "gwk_0123456789abcdef" + "Z" * 43
     wallet = "0x" + "5a" * 20
-    told = f"{secret} of 203.0.113.7"
+    text = f"{secret} of 203.0.113.7"
     try:
-        raise ValueError(told)
+        raise ValueError(text)
     except ValueError:
         logger.exception("%s of %s", secret, wallet)
     written = stream.getvalue()
@@ -180,7 +180,7 @@ def test_heads_are_found_in_both_formats() -> None:
     assert list(audit_heads([genuine, FORGED_LINE])) == [f"6:{MAC}", f"5:{MAC}"]
 
 
-def test_only_the_gateways_own_lines_tell_heads() -> None:
+def test_only_own_lines_are_heads() -> None:
     genuine = FORGED_LINE.replace("5:", "6:")
     others = [
         f"GET {FORGED_LINE}",

@@ -1,4 +1,4 @@
-"""No text of the log tells a secret, or whose address an account has."""
+"""No text of the log has a secret, or an address next to an account."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_parts_of_words_are_not_hidden() -> None:
 
 @pytest.mark.parametrize("address", ADDRESSES)
 @pytest.mark.parametrize("account", ACCOUNTS)
-def test_an_address_is_hidden_beside_an_account(address: str, account: str) -> None:
+def test_address_is_hidden_next_to_account(address: str, account: str) -> None:
     private = Private()
     for parts in ([f"{account} from {address}"], [f"failed for {account}", f"ip={address}:4711 at 12:00:00"]):
         hidden = "\n".join(private.without(parts))
@@ -80,12 +80,12 @@ def test_an_address_is_hidden_beside_an_account(address: str, account: str) -> N
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_address_alone_stays(address: str) -> None:
+def test_address_without_account_stays(address: str) -> None:
     text = f"Invalid request from ip={address} for 0x{'5a' * 32}"
     assert Private().without([text]) == [text]
 
 
-def test_an_account_alone_stays() -> None:
+def test_account_without_address_stays() -> None:
     text = "audit head 5:ab sign_in by ops@example.org, version 1.2.3"
     assert Private().without([text]) == [text]
 

@@ -30,16 +30,16 @@ def as_process(patch: pytest.MonkeyPatch, files: MetricFiles, pid: int) -> Itera
 
 def series(text: bytes | str) -> Series:
     """The values by name and labels."""
-    told = text if isinstance(text, str) else text.decode()
+    decoded = text if isinstance(text, str) else text.decode()
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(told)
+        for family in text_string_to_metric_families(decoded)
         for sample in family.samples
     }
 
 
 def value(found: Series, name: str, **labels: str) -> float | None:
-    """One of them; None where it is not told."""
+    """One of them; None where it is not there."""
     return found.get((name, frozenset(labels.items())))
 
 

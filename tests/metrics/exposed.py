@@ -39,7 +39,7 @@ EVERYTHING: dict[str, Any] = {
     "rate_limit_storage_url": "redis://127.0.0.1:1/0",
     "audit_anchors": ("udp://127.0.0.1:9",),
 }
-"""Settings of parts that a gateway may have; none of these is there, and none is asked at the start."""
+"""Settings of parts that a gateway may have; none of these is there, and none is used at the start."""
 
 
 @contextmanager
@@ -50,11 +50,11 @@ def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> It
     with as_process(patch, files, 1):
         app = open_app(own=True, metrics_port=0, **EVERYTHING)
         _fill(app)
-        _ask(app)
+        _send_requests(app)
         parts = parts_of_state(
             part_of(app, Database), part_of(app, SnapshotSource), part_of(app, EnvironmentTokens)
         )
-        tell(ProcessMetrics(), with_replica(app))
+        report(ProcessMetrics(), with_replica(app))
         yield Exposition(files, StateMetrics(parts), lambda: True, "1.2.3")
 
 
@@ -97,17 +97,17 @@ def _fill(app: Flask) -> None:
         connection.execute(insert(ChainWatch), [read])
 
 
-def _ask(app: Flask) -> None:
+def _send_requests(app: Flask) -> None:
     client = app.test_client()
     estimate = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**6}
-    asked = client.get("/v2/estimateAmt", query_string={**estimate, "slippage_tolerance": 3000})
-    assert asked.status_code == 200
+    response = client.get("/v2/estimateAmt", query_string={**estimate, "slippage_tolerance": 3000})
+    assert response.status_code == 200
     headers = {"Authorization": "Bearer test-ingest-token", "Content-Type": "application/x-ndjson"}
     assert client.post("/ingest/v1/events", data=b"{}", headers=headers).status_code == 200
 
 
-def tell(metrics: ProcessMetrics, app: Flask) -> None:
-    """Have a process say how it is."""
+def report(metrics: ProcessMetrics, app: Flask) -> None:
+    """Have a process report its state."""
     metrics.report(
         part_of(app, Database),
         part_of(app, SnapshotSource),

@@ -1,4 +1,4 @@
-"""What workers counted is kept when they end, in files whose number is bounded."""
+"""What workers counted remains when they end, in files whose number is bounded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def exposition(files: MetricFiles) -> Exposition:
         StateMetrics(parts=()),
         lambda: True,
         "1.2.3",
-    )  # type: ignore[arg-type]
+    )
 
 
 def count(patch: pytest.MonkeyPatch, files: MetricFiles, worker: int, number: int = 1) -> None:
@@ -110,12 +110,12 @@ def test_reading_while_worker_ends_is_exact(
 
     ending = threading.Thread(target=end_all)
     ending.start()
-    told = set()
+    totals = set()
     while ending.is_alive():
-        told.add(total(series(exposition.text()), "gateway_requests_total"))
+        totals.add(total(series(exposition.text()), "gateway_requests_total"))
     ending.join()
-    told.add(total(series(exposition.text()), "gateway_requests_total"))
-    assert told == {workers * OPERATIONS}
+    totals.add(total(series(exposition.text()), "gateway_requests_total"))
+    assert totals == {workers * OPERATIONS}
 
 
 def test_process_without_counts_ends_silently(files: MetricFiles) -> None:

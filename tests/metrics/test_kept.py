@@ -1,4 +1,4 @@
-"""What is read when somebody asks is read seldom, by one at a time, and never waited for for long."""
+"""What a request needs is read seldom, once at a time, and waited for briefly."""
 
 from __future__ import annotations
 
@@ -36,60 +36,60 @@ def source() -> Iterator[Source]:
     found.free.set()
 
 
-def soon(kept: Cached[int], timeout: float = 10, oldest: float = 60) -> int | None:
-    kept.refresh()
-    found = kept.current(time.monotonic() + timeout, oldest)
+def soon(cached: Cached[int], timeout: float = 10, oldest: float = 60) -> int | None:
+    cached.refresh()
+    found = cached.current(time.monotonic() + timeout, oldest)
     return None if found is None else found.value
 
 
 def test_value_is_read_once_per_period(source: Source) -> None:
-    kept = Cached("a source", source.read, every=1000)
-    assert [soon(kept) for _ in range(5)] == [1] * 5
+    cached = Cached("a source", source.read, every=1000)
+    assert [soon(cached) for _ in range(5)] == [1] * 5
     assert source.reads == 1
 
 
 def test_value_is_reread_after_period(source: Source) -> None:
-    kept = Cached("a source", source.read, every=0)
-    assert [soon(kept), soon(kept), soon(kept)] == [1, 2, 3]
+    cached = Cached("a source", source.read, every=0)
+    assert [soon(cached), soon(cached), soon(cached)] == [1, 2, 3]
 
 
 def test_hanging_read_returns_known_value(source: Source) -> None:
     """It starts no further read."""
-    kept = Cached("a source", source.read, every=0)
-    assert soon(kept) == 1
+    cached = Cached("a source", source.read, every=0)
+    assert soon(cached) == 1
     source.free.clear()
     started = time.monotonic()
-    assert [soon(kept, timeout=0.05) for _ in range(3)] == [1, 1, 1]
+    assert [soon(cached, timeout=0.05) for _ in range(3)] == [1, 1, 1]
     assert time.monotonic() - started < 5
     assert source.reads == 2
     source.free.set()
-    assert soon(kept) in (2, 3)
+    assert soon(cached) in (2, 3)
 
 
-def test_what_is_too_old_is_not_given(source: Source) -> None:
-    kept = Cached("a source", source.read, every=0)
-    assert soon(kept) == 1
+def test_too_old_value_is_omitted(source: Source) -> None:
+    cached = Cached("a source", source.read, every=0)
+    assert soon(cached) == 1
     source.free.clear()
     time.sleep(0.05)
-    assert soon(kept, timeout=0, oldest=0.04) is None
+    assert soon(cached, timeout=0, oldest=0.04) is None
     assert Cached("another", source.read, every=0).current(0, 60) is None
 
 
 def test_failed_read_is_logged_and_retried(source: Source, caplog: pytest.LogCaptureFixture) -> None:
-    kept = Cached("a source", source.read, every=0)
+    cached = Cached("a source", source.read, every=0)
     source.fails = True
-    assert soon(kept) is None
+    assert soon(cached) is None
     assert "a source cannot be read" in caplog.text
     source.fails = False
-    assert soon(kept) == 2
+    assert soon(cached) == 2
 
 
 def test_missing_thread_is_survived(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Cached("a source", source.read, every=0)
+    cached = Cached("a source", source.read, every=0)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", no_thread)
-        assert soon(kept, timeout=0) is None
-    assert soon(kept) == 1
+        assert soon(cached, timeout=0) is None
+    assert soon(cached) == 1
 
 
 def no_thread(_self: threading.Thread) -> None:

@@ -26,7 +26,7 @@ from tests.grpcweb.wire import frame
 from tests.metrics.counted import Series, series, total, value
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "BREW")
-DOORS = {"api", "docs", "grpcweb", "health", "ingest", "pages", "wait", "admin", "unknown"}
+INTERFACES = {"api", "docs", "grpcweb", "health", "ingest", "pages", "wait", "admin", "unknown"}
 
 
 class Counted:
@@ -52,7 +52,9 @@ def test_requests_are_counted_by_operation_and_status(counted: Counted) -> None:
     counted.client.get("/v2/getTransferConfigs")
     counted.client.get("/v1/getTransferConfigs")
     counted.client.post("/v2/getTransferStatus", json={"transfer_id": "nonsense"})
+    counted.client.get("/version")
     now = counted.now
+    assert total(now, "gateway_requests_total", door="health", operation="version", code="200") == 1
     assert value(now, "gateway_requests_total", door="health", operation="up", code="200") == 3
     assert total(now, "gateway_requests_total", door="api", operation="getTransferConfigs") == 2
     assert value(now, "gateway_requests_total", door="api", operation="get_transfer_status", code="400") == 1
@@ -60,12 +62,12 @@ def test_requests_are_counted_by_operation_and_status(counted: Counted) -> None:
     assert 0 < (value(now, "gateway_request_seconds_sum", door="health", operation="up") or 0) < 3
 
 
-@pytest.mark.parametrize("asked", few_or_many(150, 1_500))
-def test_paths_and_methods_become_no_labels(counted: Counted, asked: int) -> None:
+@pytest.mark.parametrize("requests", few_or_many(150, 1_500))
+def test_paths_and_methods_become_no_labels(counted: Counted, requests: int) -> None:
     draw = random.Random(17)
     letters = string.ascii_letters + string.digits + "/._-%{}\"'\\\n é"
     known = [rule.rule for rule in counted.app.url_map.iter_rules()]
-    for _ in range(asked):
+    for _ in range(requests):
         path = "/" + "".join(draw.choices(letters, k=draw.randint(0, 30)))
         if draw.random() < 0.4:
             path = draw.choice(known).replace("<", "").replace(">", "") + path
@@ -79,18 +81,13 @@ def test_paths_and_methods_become_no_labels(counted: Counted, asked: int) -> Non
     found = 0.0
     for (name, labels), number in counted.now.items():
         if name == "gateway_requests_total":
-            told = dict(labels)
-            assert told["door"] in DOORS
-            assert told["operation"] in allowed
-            assert told["code"].isdigit()
+            label = dict(labels)
+            assert label["door"] in INTERFACES
+            assert label["operation"] in allowed
+            assert label["code"].isdigit()
             found += number
-    assert found == asked
+    assert found == requests
     assert total(counted.now, "gateway_requests_total", operation="unknown", code="404") > 0
-
-
-def test_which_release_runs_is_asked_beside_health(counted: Counted) -> None:
-    counted.client.get("/version")
-    assert total(counted.now, "gateway_requests_total", door="health", operation="version", code="200") == 1
 
 
 def test_grpc_failures_count_as_http(counted: Counted) -> None:
@@ -106,7 +103,7 @@ def test_grpc_failures_count_as_http(counted: Counted) -> None:
     assert value(now, "gateway_requests_total", door="grpcweb", operation="unknown", code="404") == 1
 
 
-def test_a_fault_is_counted_as_500(counted: Counted) -> None:
+def test_error_is_counted_as_500(counted: Counted) -> None:
     def fail() -> str:
         raise RuntimeError("a fault")
 
@@ -128,9 +125,9 @@ def test_grpc_status_counts_as_http_code(status: GrpcStatus) -> None:
     metrics = RequestMetrics(CollectorRegistry())
     answer = Response(headers={"grpc-status": str(int(status))})
     metrics.answered(Served("id", {OPERATION: "grpcweb.EstimateAmt"}), answer)
-    said = {HTTP_STATUS[kind] for kind, each in GRPC_STATUS.items() if each is status} or {504}
+    codes = {HTTP_STATUS[kind] for kind, each in GRPC_STATUS.items() if each is status} or {504}
     now = series(generate_latest(metrics.registry))
-    assert [code for code in said if total(now, "gateway_requests_total", code=str(code)) == 1]
+    assert [code for code in codes if total(now, "gateway_requests_total", code=str(code)) == 1]
     assert total(now, "gateway_requests_total") == 1
 
 
@@ -161,7 +158,7 @@ def test_outcomes_are_counted_by_closed_sets() -> None:
     assert value(now, "gateway_feed_events_total", type="unreadable", outcome="refused") == 2
 
 
-def test_use_cases_tell_what_they_answer(counted: Counted) -> None:
+def test_estimates_and_events_are_counted(counted: Counted) -> None:
     """Through the composition root: with metrics on, estimates and lines of the feed reach the counters."""
     counted.client.get(
         f"/v2/estimateAmt?src_chain_id=1&dst_chain_id=1&token_symbol=A&amt=1&slippage_tolerance=3000&usr_addr=0x{7:040x}"
@@ -173,7 +170,7 @@ def test_use_cases_tell_what_they_answer(counted: Counted) -> None:
             data=head + b"\nnonsense\n",
             headers={"Authorization": "Bearer test-ingest-token", "Content-Type": "application/x-ndjson"},
         )
-    assert answer.json["repeated"] == 1
+    assert answer.get_json()["repeated"] == 1
     now = counted.now
     assert total(now, "gateway_estimates_total") == 1
     assert value(now, "gateway_estimates_total", reason="ok") is None
@@ -183,7 +180,7 @@ def test_use_cases_tell_what_they_answer(counted: Counted) -> None:
     assert value(now, "gateway_requests_total", door="ingest", operation="post_events", code="200") == 2
 
 
-def test_nothing_is_counted_where_metrics_are_off(open_app: OpenApp) -> None:
+def test_disabled_metrics_count_nothing(open_app: OpenApp) -> None:
     app = open_app(own=True)
     assert "metrics" not in app.extensions
     assert part_of(app, Intake).counters is NOTHING_COUNTED

@@ -1,4 +1,4 @@
-"""Metrics of the database tell what is in it, and a part that cannot be read takes no other along."""
+"""Metrics of the database report what is in it; a part that cannot be read stops no other."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ from app.webhooks.models import Delivery, Subscription
 from app.webhooks.rules.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
 from tests.applications import Editing, change_part
+from tests.databases import SharedDatabase
 from tests.metrics.counted import Series, series, total, value
 from tests.sandboxes import load_into
 
 
-def told(metrics: StateMetrics) -> Series:
+def exposed(metrics: StateMetrics) -> Series:
     class _Collector:
         def collect(self) -> list[Metric]:
             return metrics.collect()
@@ -55,12 +56,12 @@ def state_of(app: Flask) -> Sequence[Part]:
     )
 
 
-def patiently(app: Flask, monkeypatch: pytest.MonkeyPatch, now: datetime | None = None) -> Series:
-    """What is told, at that time if one is given, however long it takes."""
+def read(app: Flask, monkeypatch: pytest.MonkeyPatch, now: datetime | None = None) -> Series:
+    """The metrics, at that time if one is given."""
     if now is not None:
         change_part(app, Database, clock=lambda: now)
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 60)
-    return told(StateMetrics(state_of(app)))
+    return exposed(StateMetrics(state_of(app)))
 
 
 AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
@@ -68,13 +69,13 @@ AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
 
 
 @pytest.fixture
-def sandbox(app: Flask) -> Flask:
+def sandbox(app: Flask, shared_database: SharedDatabase) -> Flask:
     change_part(app, Database, clock=lambda: AT)
-    load_into(app)
+    shared_database.fill("tests.metrics.state", lambda: load_into(app))
     return app
 
 
-def test_the_sandbox_is_told_as_it_is(
+def test_state_of_the_sandbox_is_exposed(
     sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(database.engine) as connection:
@@ -84,7 +85,7 @@ def test_the_sandbox_is_told_as_it_is(
         rows = [row | {"kind": kind, "subject": f"made-up:{n}"} for n, kind in enumerate(kinds)]
         connection.execute(insert(Anomaly), rows)
         connection.execute(update(Anomaly).where(Anomaly.subject == "made-up:0").values(acknowledged_at=now))
-    found = patiently(sandbox, monkeypatch)
+    found = read(sandbox, monkeypatch)
     assert value(found, "gateway_transfers", status="5") == 453
     assert value(found, "gateway_transfers", status="8") == 3
     assert value(found, "gateway_transfers_stuck") == 5
@@ -119,7 +120,7 @@ def test_limits_fees_refunds_and_outcomes_are_reported(
         of_first = {"transfer_id": first.transfer_id, "status": 7, "status_since": first.status_since}
         connection.execute(insert(StuckAcknowledgement), [of_first | {"at": AT, "by": "tester", "note": ""}])
     oldest = (AT - others[0].status_since).total_seconds() if others else 0
-    found = patiently(sandbox, monkeypatch)
+    found = read(sandbox, monkeypatch)
     assert value(found, "gateway_pool_epoch_ratio", chain_id="56", token="USDT") == 0.5
     assert value(found, "gateway_pool_epoch_ratio", chain_id="10", token="USDT") is None
     assert value(found, "gateway_base_fee_age_ratio", chain_id="137") == 2
@@ -146,7 +147,7 @@ def test_reporter_age_counts_from_accepted_event(
             .where(Event.seq == newest)
             .values(reporter=name, received_at=now - timedelta(hours=1))
         )
-    found = patiently(sandbox, monkeypatch, now)
+    found = read(sandbox, monkeypatch, now)
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
 
@@ -154,7 +155,7 @@ def test_old_transfers_count_as_stuck(
     sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     much_later = database.clock() + NEW_FOR * 30
-    found = patiently(sandbox, monkeypatch, much_later)
+    found = read(sandbox, monkeypatch, much_later)
     unfinished = sum(
         value(found, "gateway_transfers", status=status) or 0 for status in ("1", "3", "4", "7", "9", "11")
     )
@@ -176,9 +177,9 @@ def test_failing_part_breaks_no_other(app: Flask, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 0.2)
     parts = (Part("away", 0, fails), Part("hung", 0, hangs), Part("fine", 0, works))
-    answered = StateMetrics(parts)
+    state = StateMetrics(parts)
     started = time.monotonic()
-    found = told(answered)
+    found = exposed(state)
     assert time.monotonic() - started < 10
     assert value(found, "gateway_works") == 7
     assert total(found, "gateway_state_age_seconds", part="fine") >= 0
@@ -205,13 +206,13 @@ def test_watched_chains_report_their_lag(
     row |= {"owner": "host 1", "until": now + timedelta(seconds=60), "head_moved_at": now, "read_at": now}
     with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch), [row])
-    found = patiently(sandbox, monkeypatch, now)
+    found = read(sandbox, monkeypatch, now)
     assert value(found, "gateway_chain_lag_blocks", chain_id="1") == 20
     assert value(found, "gateway_chain_lag_seconds", chain_id="1") == 90
     assert value(found, "gateway_chain_lag_blocks", chain_id="10") is None
     assert value(found, "gateway_chain_lag_seconds", chain_id="10") == math.inf
     assert value(found, "gateway_chain_lag_seconds", chain_id="56") is None
-    later = patiently(sandbox, monkeypatch, now + timedelta(minutes=5))
+    later = read(sandbox, monkeypatch, now + timedelta(minutes=5))
     assert value(later, "gateway_chain_lag_seconds", chain_id="1") == 390
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
@@ -228,13 +229,13 @@ def test_disputed_blocks_of_watched_chains_are_counted(
     with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch), [{"chain_id": 1, "epoch": 1, "unmatched": 3}])
         connection.execute(insert(WatchDoubt), [{"chain_id": 1, "tries": 0} | each for each in in_doubt])
-    found = patiently(sandbox, monkeypatch)
+    found = read(sandbox, monkeypatch)
     assert value(found, "gateway_watch_disputed_blocks", chain_id="1") == 2
     assert value(found, "gateway_watch_disputed_blocks", chain_id="10") == 0
     assert value(found, "gateway_watch_disputed_blocks", chain_id="56") is None
 
 
-def test_reports_that_blocks_do_not_hold_are_counted_by_reporter(
+def test_contradicted_reports_are_counted_by_reporter(
     sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"subject": "chain:1", "chain_id": 1, "block": 7, "at": database.clock(), "tries": 0}
@@ -242,7 +243,7 @@ def test_reports_that_blocks_do_not_hold_are_counted_by_reporter(
         for event_id, reporter, outranked in (("a", "one", True), ("b", "one", False), ("c", "two", True)):
             more = {"event_id": event_id, "reporter": reporter, "outranked": outranked}
             connection.execute(insert(ContradictedReport).values(row | more))
-    found = patiently(sandbox, monkeypatch)
+    found = read(sandbox, monkeypatch)
     assert value(found, "gateway_contradicted_reports", reporter="one") == 2
     assert value(found, "gateway_contradicted_reports", reporter="two") == 1
     assert (
@@ -265,7 +266,7 @@ def test_due_deliveries_are_reported(
     ]
     with writing(database.engine) as connection:
         connection.execute(insert(Delivery), rows)
-    found = patiently(sandbox, monkeypatch, now)
+    found = read(sandbox, monkeypatch, now)
     assert value(found, "gateway_webhooks_due") == 2
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 300
 

@@ -6,11 +6,13 @@ So the shipped files run as they are. Needs root.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -105,11 +107,11 @@ class Node:
             "root@$address:/etc/patroni/tls/": f"{all_of_them}/$name/etc/patroni/tls/",
             "ssh root@$address": ":",
         }
-        self.type(CERTIFICATES, {"/root/nodes": str(ours)} | copied)
+        self.type(CERTIFICATES, {"/root/nodes": str(ours), **copied})
 
     def make(self, block: Block = MAKE, changed: Mapping[str, str] | None = None) -> None:
         """Write its files, by commands of the page."""
-        self.type(block, {"node db1": f"node {self.name} {self.folder}"} | (changed or {}))
+        self.type(block, {"node db1": f"node {self.name} {self.folder}", **(changed or {})})
         for name in ("etc/patroni", "lib", "etcd", "run", "logs", "lock"):
             _run("chown", "-R", "postgres:postgres", str(self.folder / name))
 
@@ -255,7 +257,7 @@ class Cluster:
 
     @property
     def leader(self) -> Node:
-        """Who leads."""
+        """The one that leads."""
         return self._with_role("leader")
 
     @property
@@ -268,19 +270,19 @@ class Cluster:
         return next(node for node in self.nodes if node.name == name)
 
     def _members(self) -> list[dict[str, Any]]:
-        """What Patroni says of the three, wherever one answers; empty where none does."""
+        """What Patroni reports of the three, wherever one answers; empty where none does."""
         answers = (node.status("/cluster") for node in self.nodes)
-        return next((told["members"] for status, told in answers if status == 200), [])
+        return next((found["members"] for status, found in answers if status == 200), [])
 
     @property
     def leader_of_etcd(self) -> Node:
         """Whose member of etcd leads the others."""
         for node in self.nodes:
             files = f"--cacert /{TLS}/ca.crt --cert /{TLS}/node.crt --key /{TLS}/node.key"
-            asked = f"curl -fsS {files} -X POST -d {{}} https://{node.address}:2379/v3/maintenance/status"
+            request = f"curl -fsS {files} -X POST -d {{}} https://{node.address}:2379/v3/maintenance/status"
             with suppress(RuntimeError):
-                told = orjson.loads(node.run(asked))
-                if told["leader"] == told["header"]["member_id"]:
+                found = orjson.loads(node.run(request))
+                if found["leader"] == found["header"]["member_id"]:
                     return node
         raise AssertionError("etcd has no leader")
 
@@ -325,9 +327,18 @@ class Cluster:
 
 
 @contextmanager
+def alone_on_the_machine() -> Iterator[None]:
+    """Wait until no other process has these addresses, and keep them for the block."""
+    with Path(tempfile.gettempdir(), "gateway-patroni.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
     """Three nodes with the roles and the empty database of an installation, and a first backup."""
     with ExitStack() as stack:
+        stack.enter_context(alone_on_the_machine())
         _run("ip", "link", "add", BRIDGE, "type", "bridge")
         stack.callback(_run, "ip", "link", "delete", BRIDGE)
         _run("ip", "addr", "add", NETWORK.replace(".0/", ".254/"), "dev", BRIDGE)

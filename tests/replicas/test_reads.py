@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from msgspec.structs import replace
-from sqlalchemy import Engine, event, func, select
+from sqlalchemy import Engine, event, func, select, text
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.database import Database
@@ -29,7 +29,7 @@ LATENCY = "src_chain_id=1&dst_chain_id=56"
 
 
 class Statements:
-    """Counts what is asked of the primary and of the replica, by others than the replica's watch."""
+    """Counts the statements on the primary and on the replica, without those of the replica's watch."""
 
     def __init__(self, app: Flask) -> None:
         database = part_of(app, Database)
@@ -39,8 +39,8 @@ class Statements:
         event.listen(replica_of(database).engine, "before_cursor_execute", self._on_replica)
 
     def _on_primary(self, *args: object) -> None:
-        text = str(args[2])
-        self.primary += "network_parts" not in text and "pg_current_wal" not in text
+        statement = str(args[2])
+        self.primary += "network_parts" not in statement and "pg_current_wal" not in statement
 
     def _on_replica(self, *args: object) -> None:
         self.replica += "pg_last_wal" not in str(args[2])
@@ -61,16 +61,16 @@ def public_answers(client: FlaskClient) -> list[bytes]:
 
 def test_public_answers_are_read_from_the_replica(app: Flask, client: FlaskClient) -> None:
     client.get("/readyz")  # the configuration is read from the primary before
-    told = Statements(app)
+    sent = Statements(app)
     answers = public_answers(client)
     assert b'"status":8' in answers[0]
     assert b"transfer not found; newest events" in answers[1]
-    assert told.replica >= 6
-    assert told.primary == 0
+    assert sent.replica >= 6
+    assert sent.primary == 0
 
 
 def test_reporters_and_readiness_use_primary(app: Flask, client: FlaskClient) -> None:
-    told = Statements(app)
+    sent = Statements(app)
     head = fact("chain.head", chain_id=1, block=1)
     kind = {"Content-Type": "application/x-ndjson"}
     assert (
@@ -79,7 +79,7 @@ def test_reporters_and_readiness_use_primary(app: Flask, client: FlaskClient) ->
     assert client.get("/ingest/v1/cursor", headers=bearer(TOKEN)).status_code == 200
     assert client.get("/ingest/v1/cursor", headers=bearer("gwi_" + "0" * 16 + "_x")).status_code == 401
     assert client.get("/readyz").status_code == 200
-    assert (told.replica, told.primary > 4) == (0, True)
+    assert (sent.replica, sent.primary > 4) == (0, True)
 
 
 def test_a_killed_replica_costs_no_answer(
@@ -88,15 +88,15 @@ def test_a_killed_replica_costs_no_answer(
     before = public_answers(client)
     servers.replica.kill()
     try:
-        told = Statements(app)
+        sent = Statements(app)
         assert public_answers(client)[2:] == before[2:]
-        assert told.primary > 0
+        assert sent.primary > 0
         assert client.get("/readyz").status_code == 200
     finally:
         servers.replica.start()
     eventually(replica_of(database).is_usable)
     public_answers(client)
-    assert told.replica > 0
+    assert sent.replica > 0
 
 
 def hurry(engine: Engine, seconds: float) -> None:
@@ -118,14 +118,14 @@ def test_late_answer_answers_no_other_statement(servers: Cluster, database: Data
     """A statement that was given up takes its connection with it."""
     engine = replica_of(database).engine
     with engine.connect() as connection:
-        assert connection.scalar(select(1)) == 1
+        assert connection.scalar(text("SELECT 1")) == 1
         hurry(engine, 0.1)
         with pytest.raises(Exception, match="timeout expired") as given_up:
             connection.scalar(select(func.pg_sleep(0.5)))
         assert getattr(given_up.value, "connection_invalidated", False)
     set_timeouts(engine, REPLICA)
     with engine.connect() as connection:
-        assert connection.scalar(select(2)) == 2
+        assert connection.scalar(text("SELECT 2")) == 2
 
 
 def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient, database: Database) -> None:
@@ -135,7 +135,7 @@ def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient, 
     before = public_answers(client)
     servers.primary.kill()
     servers.primary.start()
-    assert run_read(database.reads, lambda connection: connection.scalar(select(7))) == 7
+    assert run_read(database.reads, lambda connection: connection.scalar(text("SELECT 7"))) == 7
     assert public_answers(client)[2:] == before[2:]
     servers.primary.kill()
     servers.primary.start()
@@ -148,5 +148,5 @@ def test_restarted_primary_costs_nothing(servers: Cluster, client: FlaskClient, 
 def test_expired_request_keeps_replica_usable(database: Database) -> None:
     """It waited for something else before, and gets no connection."""
     with within(0), pytest.raises(PoolTimeout):
-        database.public.run_read(lambda connection: connection.scalar(select(1)))
+        database.public.run_read(lambda connection: connection.scalar(text("SELECT 1")))
     assert replica_of(database).is_usable()

@@ -1,4 +1,4 @@
-"""Clients that are slow or say nothing, all from loopback, and somebody who asks meanwhile."""
+"""Clients that are slow or send nothing, all from loopback, and a probe of what others wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import Final, Protocol
 
 STRANGER: Final = "127.0.0.2"
-"""Where they come from; whoever asks comes from 127.0.0.1."""
+"""Their address; the probe has 127.0.0.1."""
 
 QUESTION: Final = json.dumps({"transfer_id": "ab" * 32})
 _MORE_FILES: Final = 500
@@ -40,7 +40,7 @@ def connect(server: Listener, source: str = STRANGER) -> socket.socket:
 def slow_clients(
     server: Listener, *, silent: int, dripping: int, pause: float = 0.1
 ) -> Iterator[list[socket.socket]]:
-    """So many connections that say nothing, and so many that send a byte of a request now and then.
+    """So many connections that send nothing, and so many that send a byte of a request now and then.
 
     :param pause: seconds between two bytes.
     """
@@ -87,7 +87,7 @@ def slowest_answer(server: Listener, seconds: float) -> float:
 
 @contextmanager
 def idle_clients(server: Listener, count: int) -> Iterator[None]:
-    """So many connections that asked once, were answered, and are kept, from fifty addresses.
+    """So many connections that had one answer and stay open, from fifty addresses.
 
     :raises SystemExit: this process may not have so many.
     """

@@ -1,4 +1,4 @@
-"""One client must not take the process down: slow, large and malformed requests against a real gunicorn."""
+"""One client must not stop the process: slow, large and malformed requests against a real gunicorn."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
 
 
 def test_malformed_requests_do_not_fill_the_log(server: Server, log: Path) -> None:
-    """Each of them left a line of up to 8 kB, whoever sent it."""
+    """Each of them left a line of up to 8 kB, whichever client sent it."""
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: exchange(server, b"\x01" * 4000 + b"\r\n\r\n"), range(300)))
     assert all(answer.startswith(b"HTTP/1.1 400 ") for answer in answers)

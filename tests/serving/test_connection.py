@@ -67,7 +67,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def made(*pieces: tuple[float, bytes]) -> tuple[Connection, Wire]:
         wire = Wire(list(pieces))
         monkeypatch.setattr(under_test, "monotonic", lambda: wire.now)
-        monkeypatch.setattr(under_test.util, "write_error", lambda *refused: wire.refused.append(refused[1]))
+        monkeypatch.setattr("gunicorn.util.write_error", lambda *refused: wire.refused.append(refused[1]))
         monkeypatch.setattr(under_test, "wait_read", lambda _file, seconds, _late: wire.wait(seconds))
         return Connection(wire), wire  # type: ignore[arg-type]
 
@@ -211,7 +211,12 @@ def test_parsing_yields_to_others(serve, monkeypatch: pytest.MonkeyPatch) -> Non
     sizes, turns = [], []
     connection, wire = serve(*[(0, b"x")] * 60)
     receive = wire.recv
-    monkeypatch.setattr(wire, "recv", lambda size: sizes.append(size) or receive(size))
+
+    def noting(size: int) -> bytes:
+        sizes.append(size)
+        return receive(size)
+
+    monkeypatch.setattr(wire, "recv", noting)
     monkeypatch.setattr(under_test, "give_way", lambda: turns.append(wire.now))
     connection.await_body()
     for _ in range(30):
@@ -242,7 +247,7 @@ def test_loop_waits_before_reading_next_request() -> None:
     """Also one that is there already: then others have their turn, and reading never comes too early."""
     one, other = socket.socketpair()
     turns: list[str] = []
-    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:  # type: ignore[arg-type]
+    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:
         other.sendall(b"GET")
         connection.await_request(FIRST_BYTE_SECONDS)
         assert connection.recv(8192) == b"GET"
@@ -262,7 +267,7 @@ def test_loop_waits_before_reading_next_request() -> None:
 def test_busy_time_does_not_shorten_wait() -> None:
     """The loop's own time stands still meanwhile; a wait counted from there would be over at once."""
     one, other = socket.socketpair()
-    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:  # type: ignore[arg-type]
+    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:
         for _ in range(2):
             other.sendall(b"GET")
             connection.await_request(FIRST_BYTE_SECONDS)

@@ -1,4 +1,4 @@
-"""What guessers type cannot be told from the log, and cannot write into it: a real gunicorn and its log."""
+"""What guessers type is not in the log, and writes no line of it: a real gunicorn and its log."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 2
 
 
-def test_a_worker_that_hangs_is_replaced(tmp_path: Path, sqlite_template: Path) -> None:
+def test_hanging_worker_is_replaced(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",
         "GUNICORN_CMD_ARGS": f"--no-control-socket --timeout {SECONDS}",
@@ -31,7 +31,7 @@ def test_a_worker_that_hangs_is_replaced(tmp_path: Path, sqlite_template: Path) 
             if hung.is_running():
                 hung.kill()
         assert other in left, "an idle worker does not hang"
-        assert running.ask(running.health, "/healthz")[0] == 200
+        assert running.request(running.health, "/healthz")[0] == 200
 
 
 def _without(running: Watched, hung: psutil.Process) -> list[psutil.Process]:
@@ -45,6 +45,6 @@ def _without(running: Watched, hung: psutil.Process) -> list[psutil.Process]:
         time.sleep(0.1)
 
 
-def test_the_timeout_is_the_documented_one() -> None:
+def test_timeout_is_documented() -> None:
     (seconds,) = re.findall(r"^timeout = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(), re.M)
     assert f"| a worker that hangs | gunicorn, after {seconds} s" in (ROOT / "docs/failover.md").read_text()

@@ -1,4 +1,4 @@
-"""Streams that are far behind, on a real gunicorn: they wait for each other, and nobody waits for them."""
+"""Streams that are far behind, on a real gunicorn: they wait for each other, and others do not wait."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ MANY_STREAMS = 100
 
 
 def story() -> list[dict[str, Any]]:
-    """A transfer about which a reporter without bounds cannot make up its mind."""
-    words = (
+    """A transfer whose status a reporter changes without bounds."""
+    statuses = (
         event("network.status", timedelta(seconds=-9000 + n), transfer_id=TRANSFER, xfer_status=1 + n % 4)
         for n in range(EVENTS)
     )
-    return [sent(TRANSFER), *({**each, "id": f"word {n}"} for n, each in enumerate(words))]
+    return [sent(TRANSFER), *({**each, "id": f"status {n}"} for n, each in enumerate(statuses))]
 
 
 def busy() -> list[dict[str, Any]]:
-    """An account with as many transfers as one stream tells at once."""
+    """An account with as many transfers as one stream reports at once."""
     found = []
     for transfer_id in (f"0x{n:064x}" for n in range(1, MOST_OF_ACCOUNT // 4 + 1)):
         found += [
@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     events = [*story(), *busy()]
     lines = "".join(json.dumps(each) + "\n" for each in events)
     ingest = [sys.executable, "-m", "flask", "--app", "wsgi", "events", "ingest", "-"]
-    told = subprocess.run(
+    ingested = subprocess.run(
         ingest,
         cwd=ROOT,
         env=environment(DATABASE_URL=url),
@@ -70,7 +70,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
         capture_output=True,
         check=False,
     )
-    assert json.loads(told.stdout)["accepted"] == len(events), told.stderr
+    assert json.loads(ingested.stdout)["accepted"] == len(events), ingested.stderr
     with serving(
         "wsgi:app", folder / "log", DATABASE_URL=url, DOORS="api,wait", WAIT_LIMIT="1000"
     ) as running:
@@ -89,7 +89,7 @@ def probe(server: Server, slowest: list[float], over: threading.Event) -> None:
 def first_change(
     server: Server, wire: socket.socket, query: str, behind: str
 ) -> tuple[socket.socket, Any, int]:
-    """What the stream tells first, and how often it had to be opened again.
+    """What the stream sends first, and how often it had to be opened again.
 
     One that waits over 3 s for a connection, because of all the others, is ended.
     """
@@ -102,7 +102,7 @@ def first_change(
         wire.close()
         time.sleep(2)  # as the stream says: retry
         wire = follow(server, query, behind)
-    raise AssertionError("the stream tells nothing")
+    raise AssertionError("the stream sends nothing")
 
 
 @pytest.mark.parametrize("streams", few_or_many(24, MANY_STREAMS))

@@ -1,4 +1,4 @@
-"""Workers whose places are all taken: who comes then is served by another worker, or when a place is free."""
+"""Workers whose places are all taken: further requests go to another worker, or wait for a place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def few_places(folder: Path, template: Path, workers: int) -> Iterator[Server]:
         yield running
 
 
-def asks(server: Server, stack: ExitStack) -> HTTPConnection:
+def request_health(server: Server, stack: ExitStack) -> HTTPConnection:
     connection = server.connect(seconds=8)
     stack.callback(connection.close)
     connection.request("GET", "/healthz")
@@ -35,7 +35,7 @@ def asks(server: Server, stack: ExitStack) -> HTTPConnection:
 
 
 def is_answered(connection: HTTPConnection) -> bool:
-    """Whether it is answered and kept; each answer is awaited for some seconds."""
+    """Whether it is answered, and the connection stays open; each answer is awaited for some seconds."""
     try:
         response = connection.getresponse()
         return response.status == 200 and bool(response.read())
@@ -49,8 +49,8 @@ def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path
         _, away = server.workers(2)
         away.suspend()
         stack.callback(away.resume)
-        assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
-        late = [asks(server, stack) for _ in range(3)]
+        assert all(is_answered(request_health(server, stack)) for _ in range(PLACES))
+        late = [request_health(server, stack) for _ in range(3)]
         time.sleep(0.3)  # in which the full worker would take the first
         away.resume()
         assert [is_answered(each) for each in late] == [True] * 3
@@ -59,8 +59,8 @@ def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path
 def test_full_server_answers_its_queue_first(tmp_path: Path, sqlite_template: Path) -> None:
     """Before it ends."""
     with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:
-        assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
-        late = [asks(server, stack) for _ in range(PLACES + 3)]
+        assert all(is_answered(request_health(server, stack)) for _ in range(PLACES))
+        late = [request_health(server, stack) for _ in range(PLACES + 3)]
         time.sleep(0.3)
         server.process.send_signal(signal.SIGTERM)
         assert [is_answered(each) for each in late] == [True] * len(late)

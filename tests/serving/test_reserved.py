@@ -48,14 +48,16 @@ def healthy(running: Watched) -> float:
 
 def test_each_port_answers_only_its_own(running: Watched) -> None:
     assert running.server.ask("GET", "/metrics").status == 404
-    assert running.ask(running.health, "/metrics")[0] == 404
-    assert running.ask(running.metrics, "/readyz")[0] == 404
-    assert running.ask(running.metrics, "/metrics", method="POST")[0] == 405
+    assert running.request(running.health, "/metrics")[0] == 404
+    assert running.request(running.metrics, "/readyz")[0] == 404
+    assert running.request(running.metrics, "/metrics", method="POST")[0] == 405
     for path in ("/", "/v2/getTransferConfigs", "/version", "/docs", "/openapi.json", "//metrics"):
-        assert running.ask(running.health, path)[0] == running.ask(running.metrics, path)[0] == 404, path
-    assert running.ask(running.metrics, "/metrics?name=x", method="HEAD") == (200, b"")
-    assert json.loads(running.ask(running.health, "/healthz")[1]) == {"err": None}
-    status, body = running.ask(running.health, "/readyz")
+        assert running.request(running.health, path)[0] == running.request(running.metrics, path)[0] == 404, (
+            path
+        )
+    assert running.request(running.metrics, "/metrics?name=x", method="HEAD") == (200, b"")
+    assert json.loads(running.request(running.health, "/healthz")[1]) == {"err": None}
+    status, body = running.request(running.health, "/readyz")
     assert (status, json.loads(body)) == (200, json.load(running.server.ask("GET", "/readyz")))
     found = running.until(lambda s: value(s, "gateway_config_age_seconds") is not None)
     assert value(found, "gateway_ready") == 1
@@ -74,9 +76,9 @@ def test_health_address_follows_the_workers(running: Watched) -> None:
     try:
         for path in ("/healthz", "/readyz"):
             with pytest.raises(TimeoutError):
-                running.ask(running.health, path, timeout=3)
+                running.request(running.health, path, timeout=3)
         workers[0].resume()
-        assert running.ask(running.health, "/readyz", timeout=20)[0] == 200
+        assert running.request(running.health, "/readyz", timeout=20)[0] == 200
         first = value(running.series(), "gateway_config_age_seconds") or 0
         time.sleep(1.2)
         later = value(running.series(), "gateway_config_age_seconds") or 0
@@ -84,7 +86,7 @@ def test_health_address_follows_the_workers(running: Watched) -> None:
     finally:
         for worker in workers:
             worker.resume()
-    assert running.ask(running.health, "/readyz")[0] == 200
+    assert running.request(running.health, "/readyz")[0] == 200
 
 
 def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template: Path) -> None:
@@ -105,7 +107,7 @@ def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template
         for _ in range(5):
             for path in ("/healthz", "/readyz"):
                 started = time.monotonic()
-                assert found.ask(found.health, path)[0] == 200
+                assert found.request(found.health, path)[0] == 200
                 assert time.monotonic() - started < 4
         assert value(found.series(), "gateway_ready") == 1
 
@@ -129,7 +131,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
             if number % 3:
                 client.sendall((b"GET /healthz HTTP/1.1\r\nX-", b"\x16\x03\x01\x02\x00\x01")[number % 2])
         started = time.monotonic()
-        assert running.ask(running.health, "/healthz")[0] == 200
+        assert running.request(running.health, "/healthz")[0] == 200
         assert time.monotonic() - started < 4
     workers = running.workers
     for garbage in (b"\x00" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"A" * 70_000 + b"\r\n\r\n"):
@@ -140,7 +142,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
             answer = client.recv(4096)
             assert b"Traceback" not in answer
             assert b"AAAA" not in answer
-    assert running.ask(running.metrics, "/metrics")[0] == 200
+    assert running.request(running.metrics, "/metrics")[0] == 200
     assert running.workers == workers
 
 
@@ -232,7 +234,7 @@ def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) ->
             os.kill(found.server.process.pid, signal.SIGTERM)
             found.server.process.wait(40)
             for port, path in ((found.health, "/healthz"), (found.metrics, "/metrics")):
-                assert found.ask(port, path, timeout=60)[0] == 200
+                assert found.request(port, path, timeout=60)[0] == 200
             assert healthy(found) == 1, "the new master counts from nothing"
         finally:
             new.terminate()

@@ -1,4 +1,4 @@
-"""Two gateways on one database: what one has taken, the other answers by within CONFIG_MAX_AGE_SECONDS.
+"""Two gateways on one database: what one accepted, the other answers by within CONFIG_MAX_AGE_SECONDS.
 
 Here the processes are real; what counts at which moment is tried with a clock that the test moves
 (``tests/estimates/services/two_processes.py``).
@@ -23,10 +23,10 @@ from tests.network.services.network_kit import network, text
 from tests.serving.server import Server, serving
 
 AGE = 0.5
-"""Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
+"""Seconds that facts are cached: CONFIG_MAX_AGE_SECONDS."""
 
 MOST_ROUNDS = 40
-"""Until an old answer was seen: on a busy machine a report may take longer than facts are kept."""
+"""Until an old answer was seen: on a busy machine a report may take longer than facts are cached."""
 
 ESTIMATE = (
     "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
@@ -35,7 +35,7 @@ ESTIMATE = (
 
 @pytest.mark.parametrize("rounds", few_or_many(1, 10))
 def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path, rounds: int) -> None:
-    """By what this one took."""
+    """By what this one accepted."""
     with application(postgres_url) as app:
         import_network(*editing_of(app), text(network()), actor=TESTER)
     settings = {
@@ -54,18 +54,18 @@ def test_other_gateway_answers_in_time(postgres_url: str, tmp_path: Path, rounds
             if old and fee >= rounds:
                 break
     empty_tables(postgres_url)
-    assert old, "nothing was kept, so nothing was tried"
+    assert old, "nothing was cached, so nothing was tried"
 
 
 def old_answers(one: Server, other: Server, fee: int) -> int:
-    """Report a base fee to one and ask the other until it must know it; how often it did not yet."""
-    base_fee_of(other)  # which keeps it from now on
+    """Report a base fee to one. Returns how often the other answered by the old one meanwhile."""
+    base_fee_of(other)  # which caches it from now on
     report(one, fee)
     acknowledged, old = monotonic(), 0
-    assert base_fee_of(one) == fee, "what a gateway took itself counts at once"
-    while (asked := monotonic()) < acknowledged + AGE:
+    assert base_fee_of(one) == fee, "what a gateway accepted itself counts at once"
+    while (requested := monotonic()) < acknowledged + AGE:
         old += base_fee_of(other) != fee
-    assert base_fee_of(other) == fee, f"older than {AGE} s, asked {asked - acknowledged:.3f} s after"
+    assert base_fee_of(other) == fee, f"older than {AGE} s, requested {requested - acknowledged:.3f} s after"
     return old
 
 

@@ -1,7 +1,7 @@
 """Clients that send bodies in chunks of one byte, as fast as they are read: ``python -m … HOST PORT COUNT``.
 
-They ask for a status: a body for no address is not read by the application. A process of its own, so that
-whoever probes the server does not wait for these.
+They request a status: a body for no address is not read by the application. A process of its own, so that
+the probe of the server does not wait for these.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ def send_for_ever(host: str, port: int) -> None:
 if __name__ == "__main__":
     for _ in range(int(sys.argv[3])):
         Thread(target=send_for_ever, args=(sys.argv[1], int(sys.argv[2])), daemon=True).start()
-    sys.stdin.read()  # until whoever started this is done
+    sys.stdin.read()  # until the test ends

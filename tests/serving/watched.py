@@ -24,7 +24,7 @@ class Watched:
     metrics: int
     health: int
 
-    def ask(self, port: int, path: str, method: str = "GET", timeout: float = 20) -> tuple[int, bytes]:
+    def request(self, port: int, path: str, method: str = "GET", timeout: float = 20) -> tuple[int, bytes]:
         """Status and body of an answer."""
         connection = HTTPConnection("127.0.0.1", port, timeout=timeout)
         try:
@@ -36,7 +36,7 @@ class Watched:
 
     def series(self) -> Series:
         """The metrics of now."""
-        status, body = self.ask(self.metrics, "/metrics")
+        status, body = self.request(self.metrics, "/metrics")
         assert status == 200, body
         return series(body)
 
@@ -62,14 +62,14 @@ class Watched:
 
 @contextmanager
 def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterator[Watched]:
-    """The server, once all its workers have told how they are; ended with the block."""
+    """The server, once all its workers have reported; ended with the block."""
     ports = {"METRICS_PORT": "0", "HEALTH_PORT": "0"}
     with serving(application, log, **(ports | settings)) as server:
         assert server.process.stdout
         found: dict[str, int] = {}
         for line in server.process.stdout:
-            if told := re.match(r"(Metrics|Health) +http://127\.0\.0\.1:(\d+)/", line):
-                found[told[1]] = int(told[2])
+            if shown := re.match(r"(Metrics|Health) +http://127\.0\.0\.1:(\d+)/", line):
+                found[shown[1]] = int(shown[2])
             if len(found) == 2:
                 break
         running = Watched(server, found["Metrics"], found["Health"])

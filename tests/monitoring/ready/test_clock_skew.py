@@ -1,9 +1,10 @@
-"""Two clocks that differ are found, and a slow answer is none of them."""
+"""Clocks that differ are reported, and a slow answer is no difference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -57,7 +58,7 @@ def statements(database: Database) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("ahead", [-AN_HOUR, -MOST_SECONDS - 1, MOST_SECONDS + 1, AN_HOUR])
-def test_clocks_that_differ(app: Flask, timer: Timer, ahead: float) -> None:
+def test_differing_clocks_are_reported(app: Flask, timer: Timer, ahead: float) -> None:
     measured = skew(app, Clock(ahead), timer)
     assert measured.seconds() == pytest.approx(-ahead, abs=0.9)
     word = "behind" if ahead > 0 else "ahead of"
@@ -68,7 +69,7 @@ def test_clocks_that_differ(app: Flask, timer: Timer, ahead: float) -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, MOST_SECONDS - 1, 1 - MOST_SECONDS])
-def test_clocks_that_agree(app: Flask, timer: Timer, ahead: float) -> None:
+def test_small_differences_are_accepted(app: Flask, timer: Timer, ahead: float) -> None:
     assert skew(app, Clock(ahead), timer).complaint() is None
 
 
@@ -102,7 +103,8 @@ def test_skew_is_measured_by_one_statement(app: Flask, timer: Timer, statements:
 def test_not_ready_while_the_clocks_differ(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_gateway = part_of(app, Readiness)._look.args[2]
+    look: Any = part_of(app, Readiness)._look
+    of_gateway = look.args[2]
     assert client.get("/readyz").status_code == 200
     monkeypatch.setattr(of_gateway, "_clock", Clock(AN_HOUR))
     monkeypatch.setattr(of_gateway, "_measured", None)

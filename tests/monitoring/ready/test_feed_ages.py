@@ -1,4 +1,4 @@
-"""Chains whose feed is too old: told by /readyz and the log, or a reason to take no requests."""
+"""Chains whose feed is too old: shown by /readyz and the log, or a reason to be unready."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_with(open_app: OpenApp, clock: MovableClock, stale: str) -> Flask:
     return app
 
 
-def tell(client: FlaskClient, clock: MovableClock, *chains: int) -> None:
+def report_heads(client: FlaskClient, clock: MovableClock, *chains: int) -> None:
     """The chains are read up to now."""
     at = clock().isoformat()
     heads = [
@@ -47,35 +47,35 @@ def tell(client: FlaskClient, clock: MovableClock, *chains: int) -> None:
 
 
 def stale(client: FlaskClient) -> dict[int, Any]:
-    """The chains that a gateway which only warns calls stale."""
+    """The chains that a gateway which only warns shows as stale."""
     answer = client.get("/readyz")
     assert answer.status_code == 200
     return {feed["chain_id"]: feed for feed in answer.get_json()["stale_feeds"]}
 
 
-def test_stale_feeds_are_told(open_app: OpenApp, clock: MovableClock) -> None:
+def test_stale_feeds_are_shown(open_app: OpenApp, clock: MovableClock) -> None:
     client = open_with(open_app, clock, "warn").test_client()
     assert stale(client) == {
         1: {"chain_id": 1, "newest_at": None, "max_age_seconds": 600},
         2: {"chain_id": 2, "newest_at": None, "max_age_seconds": 60},
     }
-    tell(client, clock, 1, 2)
-    told = clock()
+    report_heads(client, clock, 1, 2)
+    reported_at = clock()
     assert stale(client) == {}
     clock.forward(seconds=60)
     assert stale(client) == {}
     clock.forward(seconds=1)
-    assert stale(client) == {2: {"chain_id": 2, "newest_at": told.isoformat(), "max_age_seconds": 60}}
+    assert stale(client) == {2: {"chain_id": 2, "newest_at": reported_at.isoformat(), "max_age_seconds": 60}}
     clock.forward(seconds=540)
     assert stale(client).keys() == {1, 2}
-    tell(client, clock, 1)
+    report_heads(client, clock, 1)
     assert stale(client).keys() == {2}
 
 
 def test_stopped_chain_may_be_silent(open_app: OpenApp, clock: MovableClock) -> None:
     app = open_with(open_app, clock, "warn")
     client = app.test_client()
-    tell(client, clock, 1)
+    report_heads(client, clock, 1)
     assert stale(client).keys() == {2}
     stopped = network()
     stopped["chains"][1]["disabled"] = True
@@ -87,7 +87,7 @@ def test_stale_feed_fails_where_configured(open_app: OpenApp, clock: MovableCloc
     client = open_with(open_app, clock, "fail").test_client()
     message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
     assert message == "feed: chain 1 has told nothing yet (1 more like it)"
-    tell(client, clock, 1, 2)
+    report_heads(client, clock, 1, 2)
     assert client.get("/readyz").status_code == 200
     clock.forward(minutes=2)
     message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
@@ -99,12 +99,12 @@ def test_what_changes_is_logged_once(
     open_app: OpenApp, clock: MovableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = open_with(open_app, clock, "warn").test_client()
-    tell(client, clock, 1, 2)
+    report_heads(client, clock, 1, 2)
     caplog.set_level(logging.INFO, "app.monitoring.readiness")
     clock.forward(seconds=90)
     for _ in range(3):
         assert stale(client).keys() == {2}
-    tell(client, clock, 2)
+    report_heads(client, clock, 2)
     for _ in range(3):
         assert stale(client) == {}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
@@ -113,7 +113,7 @@ def test_what_changes_is_logged_once(
     ]
 
 
-def test_without_limits_nothing_is_asked(open_app: OpenApp, clock: MovableClock) -> None:
+def test_feed_ages_are_not_read_without_limits(open_app: OpenApp, clock: MovableClock) -> None:
     app = open_app(clock=clock)
     write_network(part_of(app, Database).engine)
     statements: list[str] = []

@@ -1,4 +1,4 @@
-"""Which schemas this version runs on, and what it says of the others."""
+"""Which schemas this version runs on, and its complaints of others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEWEST = f"{int(newest_schema()) + 2:04}"
 
 
 def of(applied: str, floors: str = "") -> str | None:
-    """What code for the revisions 0140 to 0145 says of a database."""
+    """The complaint of code for the revisions 0140 to 0145."""
     return schema_complaint(set(applied.split()), set(floors.split()), oldest="0140", newest="0145")
 
 
@@ -41,30 +41,30 @@ def of(applied: str, floors: str = "") -> str | None:
         ("0146", ""),
         ("0199", "0141 0145"),
         ("0145", "0146"),
-        ("0143", "0146"),  # by a migration that was undone and left its word: the schema counts
+        ("0143", "0146"),  # by a migration that was undone and left its row: the schema counts
     ],
 )
-def test_it_runs(applied: str, floors: str) -> None:
+def test_known_schema_is_accepted(applied: str, floors: str) -> None:
     assert of(applied, floors) is None
 
 
 @pytest.mark.parametrize("applied", ["", "0139", "0140 0141", "0146 0147"])
-def test_too_old_or_not_ours(applied: str) -> None:
-    said = ", ".join(applied.split()) or "none"
-    assert of(applied) == f"migrations: the database has revision {said}, this version needs 0140 to 0145"
+def test_unknown_schema_is_refused(applied: str) -> None:
+    shown = ", ".join(applied.split()) or "none"
+    assert of(applied) == f"migrations: the database has revision {shown}, this version needs 0140 to 0145"
 
 
 @pytest.mark.parametrize("applied", ["0001", "0047", "0047 0140", "head", "²"])
-def test_before_the_first_release(applied: str) -> None:
-    said = ", ".join(applied.split())
+def test_schema_before_first_release_is_refused(applied: str) -> None:
+    shown = ", ".join(applied.split())
     assert of(applied) == (
-        f"migrations: the database has revision {said}, which no release since 1.0.0 made:"
+        f"migrations: the database has revision {shown}, which no release since 1.0.0 made:"
         " first run `flask --app wsgi db upgrade` of release 1.0.1 (docs/operations.md#take-over)"
     )
 
 
 @pytest.mark.parametrize(("floors", "needed"), [("0146", "0146"), ("0141 0147 0146", "0147"), ("?", "?")])
-def test_too_new(floors: str, needed: str) -> None:
+def test_too_new_schema_is_refused(floors: str, needed: str) -> None:
     assert of("0147", floors) == (
         f"migrations: the database has revision 0147, which needs a version that knows {needed}; "
         "this one knows 0145"
@@ -81,7 +81,7 @@ def test_oldest_schema_is_known() -> None:
     assert [is_ahead({each}) for each in ("0001", oldest_schema(), newest_schema(), NEWER)] == [0, 0, 0, 1]
 
 
-def test_migrations_say_which_the_code_needs(tmp_path: Path) -> None:
+def test_migrations_name_the_oldest_schema(tmp_path: Path) -> None:
     for revision, text_of in (
         ("0001", ""),
         ("0002", "NEEDED = True\n"),
@@ -93,7 +93,7 @@ def test_migrations_say_which_the_code_needs(tmp_path: Path) -> None:
 
 @pytest.fixture
 def set_schema(database: Database) -> Iterator[SetSchema]:
-    """Sets the revision that the database has, and what its newer migrations say; undone afterwards."""
+    """Sets the revision that the database has, and the floors of its newer migrations; undone afterwards."""
 
     def to(revision: str, **floors: str) -> None:
         with database.engine.begin() as connection:
@@ -130,14 +130,14 @@ def test_not_ready_without_needed_schema(app: Flask, set_schema: SetSchema, data
     complaint = ready(app)
     assert complaint is not None
     assert f"which needs a version that knows {NEWER}" in complaint
-    assert database_complaint(database) == complaint  # which commands, watchers and senders ask
+    assert database_complaint(database) == complaint  # which commands, watchers and senders use
     set_schema(f"{int(oldest_schema()) - 1:04}")
     needed = " to ".join(sorted({oldest_schema(), newest_schema()}))
     assert f"this version needs {needed}" in (ready(app) or "")
 
 
 def test_schema_without_floors_is_accepted(app: Flask, set_schema: SetSchema, database: Database) -> None:
-    """Before revision 0035 there was no such table: it is asked only where the database is ahead."""
+    """Before revision 0035 there was no such table: it is read only where the database is ahead."""
     set_schema(oldest_schema())
     engine = database.engine
     with engine.begin() as connection:

@@ -64,8 +64,8 @@ def test_ready_with_busy_connections_and_answers(app: Flask, client: FlaskClient
 
 
 @pytest.mark.postgresql_alone
-def test_not_ready_before_anything_was_looked_at(app: Flask, client: FlaskClient, database: Database) -> None:
-    """That the database answers others says nothing of its schema."""
+def test_not_ready_before_the_first_look(app: Flask, client: FlaskClient, database: Database) -> None:
+    """That the database answers others proves nothing of its schema."""
     with answering(database):
         with ExitStack() as stack:
             hold_all(app, stack)
@@ -81,7 +81,7 @@ def test_not_ready_with_busy_silent_database(app: Flask, client: FlaskClient) ->
         hold_all(app, stack)
         answer = client.get("/readyz")
     assert answer.status_code == 503
-    assert answer.json["err"]["msg"].startswith("the database cannot be reached")  # type: ignore[index]
+    assert answer.get_json()["err"]["msg"].startswith("the database cannot be reached")
     time.sleep(RETRY_SECONDS)
     assert client.get("/readyz").status_code == 200
 
@@ -106,7 +106,9 @@ def test_overloaded_server_is_ready(tmp_path: Path, database_url: str, seconds: 
         end, checks = time.monotonic() + seconds, []
         while time.monotonic() < end:
             began = time.monotonic()
-            checks.append((running.ask(running.health, "/readyz", timeout=20)[0], time.monotonic() - began))
+            checks.append(
+                (running.request(running.health, "/readyz", timeout=20)[0], time.monotonic() - began)
+            )
             time.sleep(0.2)
         over.set()
         for caller in callers:
