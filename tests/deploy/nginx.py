@@ -131,7 +131,7 @@ def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
 
 
 def install_busy(folder: Path, gateways: Sequence[int]) -> Nginx:
-    """Write the shipped files for load from one address: plain HTTP, and each gateway has all doors.
+    """Write the shipped files for load from one address: plain HTTP, and each gateway has all interfaces.
 
     :param gateways: their ports.
     """
@@ -193,7 +193,7 @@ def running(nginx: Nginx) -> Iterator[None]:
         process = subprocess.Popen(command(nginx), stdout=log, stderr=log)
     try:
         deadline = time.monotonic() + 20
-        # It opens one port after the other: that one listens says nothing about the others.
+        # It opens one port after the other: that one listens proves nothing about the others.
         for port in nginx.ports.values():
             while not _listens(port):
                 assert process.poll() is None and time.monotonic() < deadline, (folder / "stderr").read_text()

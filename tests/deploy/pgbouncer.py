@@ -19,7 +19,7 @@ def write_pgbouncer(
 
     :param databases: what is in place of the shipped databases, by name: ``host=… dbname=…``.
     :param settings: values in place of shipped ones. The file of users is ``users`` in the folder.
-    :param place: which of the shipped files says where it listens.
+    :param place: the shipped file that names where it listens.
     :raises SystemExit: one of the settings is not shipped, or more than once.
     """
     main = (DEPLOY / "pgbouncer/pgbouncer.ini").read_text()

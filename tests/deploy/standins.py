@@ -1,4 +1,4 @@
-"""Upstreams that say what they were asked, and others that break at a chosen moment."""
+"""Upstreams that note their requests, and break at a chosen moment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass
-class Asked:
-    """What one upstream was asked."""
+class Upstream:
+    """One upstream, and the requests that it had."""
 
     port: int = 0
     requests: list[tuple[str, str]] = field(default_factory=list)
@@ -22,17 +22,17 @@ class Asked:
 
 
 @contextmanager
-def standing_in() -> Iterator[Asked]:
+def standing_in() -> Iterator[Upstream]:
     """An upstream that answers with the headers that it was sent, ended with the block."""
-    asked = Asked()
+    upstream = Upstream()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            asked.requests.append((self.command, self.path))
-            if asked.dies:
+            upstream.requests.append((self.command, self.path))
+            if upstream.dies:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
@@ -46,14 +46,14 @@ def standing_in() -> Iterator[Asked]:
         do_GET = do_POST = do_DELETE = answer  # noqa: N815  the base class calls them so
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    asked.port = server.server_port
+    upstream.port = server.server_port
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield asked
+        yield upstream
     finally:
         server.shutdown()
         server.server_close()

@@ -84,14 +84,14 @@ def postgresql(folder: Path) -> Iterator[int]:
     subprocess.run(initdb, check=True, capture_output=True, user=user, cwd="/")
     shutil.copy(DEPLOY / "postgres/gateway.conf", folder)
     _, *words = compose()["services"]["postgres"]["command"]
-    told = [word.replace("/etc/postgresql/gateway.conf", f"{folder}/gateway.conf") for word in words]
+    options = [word.replace("/etc/postgresql/gateway.conf", f"{folder}/gateway.conf") for word in words]
     # Memory of a machine that does other things, too. Everything else is as shipped.
-    told += ["-c", "shared_buffers=64MB", "-c", "maintenance_work_mem=32MB"]
+    options += ["-c", "shared_buffers=64MB", "-c", "maintenance_work_mem=32MB"]
     (data / "pg_hba.conf").write_text("local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
     log = folder / "postgres.log"
     command = [
         program("postgres", "postgresql-15"),
-        *told,
+        *options,
         "-D",
         str(data),
         "-p",

@@ -1,4 +1,4 @@
-"""What deploy/ says of the gateway is so: settings, commands, ports, secrets. Its parts agree."""
+"""What deploy/ names of the gateway exists: settings, commands, ports, secrets. Its parts agree."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def own_services() -> dict[str, dict[str, Any]]:
 
 
 def environment_of(pod: dict[str, Any]) -> dict[str, str]:
-    """What the container of a pod is told, with what the map of settings says."""
+    """What the container of a pod has, with the map of settings."""
     (container,) = pod["containers"]
     (configured,) = (each["data"] for each in manifests() if each["kind"] == "ConfigMap")
     shared = configured if any("configMapRef" in each for each in container.get("envFrom", ())) else {}
@@ -152,7 +152,7 @@ def test_every_command_exists(where: str, command: list[str], line: Any) -> None
 
 
 @pytest.mark.parametrize(("component", "service"), RUNNING.items())
-def test_kubernetes_and_compose_start_the_same_processes(component: str, service: str) -> None:
+def test_kubernetes_and_compose_start_the_same(component: str, service: str) -> None:
     ours, theirs = environment_of(pods()[component]), compose()["services"][service]["environment"]
     for name in ("DOORS", "DATABASE_POOLER", "TRUSTED_PROXIES", "HEALTH_PORT", "METRICS_PORT"):
         if name in theirs:
@@ -161,12 +161,12 @@ def test_kubernetes_and_compose_start_the_same_processes(component: str, service
     assert command == compose()["services"][service].get("command")
 
 
-def test_systemd_starts_the_same_doors() -> None:
-    doors = {file.stem: env_file(file).get("DOORS") for file in (DEPLOY / "systemd/env").glob("*.env")}
+def test_systemd_starts_the_same_interfaces() -> None:
+    interfaces = {file.stem: env_file(file).get("DOORS") for file in (DEPLOY / "systemd/env").glob("*.env")}
     services = compose()["services"]
-    assert doors["public-1"] == doors["public-2"] == services["gateway-1"]["environment"]["DOORS"]
+    assert interfaces["public-1"] == interfaces["public-2"] == services["gateway-1"]["environment"]["DOORS"]
     for name in ("waiting", "operators"):
-        assert doors[name] == services[name]["environment"]["DOORS"]
+        assert interfaces[name] == services[name]["environment"]["DOORS"]
 
 
 def test_public_processes_lack_the_console() -> None:
@@ -178,8 +178,8 @@ def test_public_processes_lack_the_console() -> None:
             assert "SECRET_KEY_FILE" not in variables, where
 
 
-def test_the_image_tells_which_commit_it_is() -> None:
-    """The argument of the build is the setting that /version tells, and compose hands it on."""
+def test_image_knows_its_commit() -> None:
+    """The argument of the build is the setting that /version shows, and compose passes it on."""
     text = (DEPLOY / "Dockerfile").read_text()
     assert "\nARG BUILD_COMMIT=\n" in text.split("\nFROM ")[-1]
     assert image_variables()["BUILD_COMMIT"] == "${BUILD_COMMIT}"
@@ -190,8 +190,8 @@ def test_the_image_tells_which_commit_it_is() -> None:
 
 def test_programs_read_the_logs() -> None:
     for where, variables in environments():
-        told = env_file(DEPLOY / "systemd/env/gateway.env") if where.startswith("systemd") else variables
-        assert told["LOG_FORMAT"] == "json", where
+        settings = env_file(DEPLOY / "systemd/env/gateway.env") if where.startswith("systemd") else variables
+        assert settings["LOG_FORMAT"] == "json", where
 
 
 def test_ports_agree() -> None:
@@ -211,13 +211,13 @@ def test_ports_agree() -> None:
         assert address[0] in services and address[1] == port
     for entry in documents(DEPLOY / "compose/prometheus-targets.yml")[0]:
         for target in entry["targets"]:
-            name, _, asked = target.partition(":")
-            assert services[name]["environment"]["METRICS_PORT"] == asked
+            name, _, scraped = target.partition(":")
+            assert services[name]["environment"]["METRICS_PORT"] == scraped
     for name in ("public", "waiting", "operators"):
-        told = environment_of(pods()[name])
+        settings = environment_of(pods()[name])
         (container,) = pods()[name]["containers"]
         ports = {each["name"]: str(each["containerPort"]) for each in container["ports"]}
-        assert ports == {"http": port, "health": told["HEALTH_PORT"], "metrics": told["METRICS_PORT"]}
+        assert ports == {"http": port, "health": settings["HEALTH_PORT"], "metrics": settings["METRICS_PORT"]}
         assert all(
             container[f"{kind}Probe"]["httpGet"]["port"] == "health"
             for kind in ("startup", "liveness", "readiness")
@@ -328,14 +328,14 @@ def test_pooler_and_roles_match_the_guide() -> None:
 
 
 def test_redis_allows_only_counting() -> None:
-    """A right that is missing is noticed by nobody: each process would count for itself."""
+    """A right that is missing is not noticed: each process would count for itself."""
     (rule,) = re.findall(r"^user gateway (.*)$", (DEPLOY / "redis/users.acl.example").read_text(), re.M)
     rights = rule.removeprefix("on >CHANGE_ME ")
     assert rights.split()[0] == f"~{PREFIX}*"
     assert f"ACL SETUSER gateway on >PASSWORD {rights}\n" in (ROOT / "docs/limits.md").read_text()
 
 
-def test_whatever_serves_starts_again_when_it_ended() -> None:
+def test_serving_processes_are_always_restarted() -> None:
     """However it ended, and however often: only what runs once stays down."""
     compose_down = [name for name, each in compose()["services"].items() if each["restart"] == "no"]
     kubernetes_down = [name for name, pod in pods().items() if pod.get("restartPolicy") == "Never"]
@@ -357,10 +357,10 @@ def test_nginx_reasons_belong_to_gateway() -> None:
 
 def test_nginx_closes_gateway_connections_first() -> None:
     """The side that closes first must not be the gateway, or a request in flight is lost."""
-    (kept,) = re.findall(r"^keepalive = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(), re.M)
+    (keepalive,) = re.findall(r"^keepalive = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(), re.M)
     for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
         times = [int(found) for found in re.findall(r"keepalive_timeout (\d+)s", file.read_text())]
-        assert len(times) == 3 and max(times) < int(kept)
+        assert len(times) == 3 and max(times) < int(keepalive)
 
 
 READS_BY_POST = {"estimateAmtByPost", "getTransferStatus", "getTransferStatuses"}

@@ -1,4 +1,4 @@
-"""A real gunicorn behind the shipped nginx: answers are the same, those who wait are told at once."""
+"""A real gunicorn behind the shipped nginx: answers are the same, those who wait are answered at once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
     connection.close()
 
 
-def test_who_waits_is_answered_when_it_changes(server: Server, nginx: Nginx) -> None:
+def test_waiting_request_is_answered_on_change(server: Server, nginx: Nginx) -> None:
     transfer_id = new_transfer(server)
     connection = nginx.connect()
     connection.request("GET", f"/v2/waitTransferStatus?transfer_id={transfer_id}&after_status=1")

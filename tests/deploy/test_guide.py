@@ -137,7 +137,7 @@ def test_second_run_changes_nothing(machine: Machine) -> None:
     assert "CREATE DATABASE" not in second
 
 
-def test_servers_of_other_machines_are_left_alone(machine: Machine) -> None:
+def test_servers_of_other_machines_are_untouched(machine: Machine) -> None:
     secrets = machine.etc / "gateway/secrets"
     secrets.mkdir(parents=True)
     nodes = "host=10.0.0.11:5432&host=10.0.0.12:5432&target_session_attrs=read-write"
@@ -148,13 +148,13 @@ def test_servers_of_other_machines_are_left_alone(machine: Machine) -> None:
     assert not re.search("postgres|pgbouncer|redis|CREATE DATABASE", called)
 
 
-def test_servers_here_come_back_after_a_crash(machine: Machine) -> None:
+def test_local_servers_restart_after_a_crash(machine: Machine) -> None:
     called = machine.install()
     assert drop_ins(machine) >= {"nginx", "pgbouncer", "postgresql@15-main", "prometheus", "redis-server"}
     assert called.index("systemctl daemon-reload") < called.index("systemctl restart postgresql")
 
 
-def test_servers_that_moved_away_lose_their_drop_ins(machine: Machine) -> None:
+def test_moved_servers_lose_their_drop_ins(machine: Machine) -> None:
     """Patroni starts its PostgreSQL again by itself."""
     machine.install()
     for name in ("database_owner_url", "database_url", "rate_limit_storage_url"):
@@ -174,7 +174,7 @@ def drop_ins(machine: Machine) -> set[str]:
 
 
 @pytest.mark.parametrize("value", ["https://node/rpc?chain=1&key=a$b", "a b;c", "it's"])
-def test_commands_have_settings_as_systemd_has_them(machine: Machine, value: str) -> None:
+def test_commands_read_settings_as_systemd_does(machine: Machine, value: str) -> None:
     """systemd takes a line as it stands; a shell would take ``&`` for its end."""
     machine.install()
     (machine.etc / "gateway/chains.env").write_text(
@@ -223,7 +223,7 @@ def test_nginx_waits_for_a_certificate(machine: Machine) -> None:
     ("day", "kind"), [("2026-11-29", "full"), ("2026-11-30", "diff"), ("2026-12-05", "diff")]
 )
 def test_a_full_backup_each_sunday(tmp_path: Path, day: str, kind: str) -> None:
-    """pgBackRest keeps so many full ones: without another one neither backups nor the archive expire."""
+    """pgBackRest retains so many full ones: without another one neither backups nor the archive expire."""
     unit = (DEPLOY / "postgres/gateway-backup.service").read_text()
     (line,) = re.findall("^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)
     command = line.replace("$$", "$").replace("%%", "%").replace("exec pgbackrest", "echo")

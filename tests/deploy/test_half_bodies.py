@@ -1,4 +1,4 @@
-"""Thousands of requests whose bodies do not end, behind the shipped nginx: it keeps them from the gateway."""
+"""Thousands of requests whose bodies do not end, behind the shipped nginx: they do not reach the gateway."""
 
 from __future__ import annotations
 

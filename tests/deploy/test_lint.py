@@ -46,7 +46,7 @@ def test_image_base_can_be_pinned() -> None:
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
 
 
-def test_the_manifests_are_what_kubernetes_takes() -> None:
+def test_kubernetes_accepts_the_manifests() -> None:
     """By the published schemas, strictly: an unknown field is an error."""
     try:
         import kubernetes_validate  # type: ignore[import-untyped]  # noqa: PLC0415  not everywhere
@@ -71,8 +71,8 @@ def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
     unit.write_text(re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", text, flags=re.MULTILINE))
     verified = run(analyze, "verify", "--man=no", str(unit))
     assert (verified.returncode, verified.stderr) == (0, "")
-    judged = run(analyze, "security", "--offline=true", "--no-pager", str(unit))
-    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", judged.stdout)
+    rated = run(analyze, "security", "--offline=true", "--no-pager", str(unit))
+    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", rated.stdout)
     assert float(exposure) <= EXPOSURE
 
 

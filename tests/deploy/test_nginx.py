@@ -33,7 +33,7 @@ from tests.deploy.nginx import (
     proxying,
     running,
 )
-from tests.deploy.standins import Asked, standing_in
+from tests.deploy.standins import Upstream, standing_in
 from tests.site.snippets import block_of
 
 pytestmark = pytest.mark.system
@@ -43,7 +43,7 @@ SILENT = block_of("docs/alerts.md", "curl -s -o /dev/null")
 RUN = [CERTIFICATE, SILENT]
 
 
-class Places(dict[str, Asked]):
+class Places(dict[str, Upstream]):
     """Upstreams by the names of ``PLACES``."""
 
     nginx: Nginx
@@ -53,45 +53,45 @@ class Places(dict[str, Asked]):
 def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
     with ExitStack() as stack:
         places = Places({name: stack.enter_context(standing_in()) for name in PLACES.values()})
-        ports = {name: asked.port for name, asked in places.items()}
+        ports = {name: upstream.port for name, upstream in places.items()}
         places.nginx = stack.enter_context(proxying(tmp_path_factory.mktemp("nginx"), ports))
         yield places
 
 
 @pytest.fixture
 def places(everybody: Places) -> Places:
-    """All of them alive, and asked nothing yet."""
-    for asked in everybody.values():
-        asked.dies = False
-        asked.requests.clear()
+    """All of them alive, without a request yet."""
+    for upstream in everybody.values():
+        upstream.dies = False
+        upstream.requests.clear()
     return everybody
 
 
-def asked_of(places: Places) -> dict[str, list[tuple[str, str]]]:
-    return {name: asked.requests for name, asked in places.items() if asked.requests}
+def requests_of(places: Places) -> dict[str, list[tuple[str, str]]]:
+    return {name: upstream.requests for name, upstream in places.items() if upstream.requests}
 
 
 def test_the_configuration_is_accepted(tmp_path: Path) -> None:
     nginx = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
-    said = subprocess.run(command(nginx, "-t"), capture_output=True, text=True, check=False).stderr
-    assert "test is successful" in said
-    assert "warn" not in said and "emerg" not in said
+    printed = subprocess.run(command(nginx, "-t"), capture_output=True, text=True, check=False).stderr
+    assert "test is successful" in printed
+    assert "warn" not in printed and "emerg" not in printed
 
 
-def test_the_gateway_is_told_who_asks(places: Places) -> None:
+def test_gateway_receives_the_client_address(places: Places) -> None:
     headers = {
         "X-Forwarded-For": "198.51.100.7",
         "X-Forwarded-Proto": "http",
         "X-Request-Id": "a-callers-own_id-1",
     }
     response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
-    told = json.loads(body)
+    received = json.loads(body)
     assert response.status == 200
-    assert told["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
-    assert told["x-forwarded-proto"] == "https"
-    assert told["x-request-id"] == "a-callers-own_id-1"
-    assert told["host"].startswith("localhost:")
-    assert "connection" not in told  # so it is kept
+    assert received["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
+    assert received["x-forwarded-proto"] == "https"
+    assert received["x-request-id"] == "a-callers-own_id-1"
+    assert received["host"].startswith("localhost:")
+    assert "connection" not in received  # so it stays open
 
 
 IDS = {
@@ -106,22 +106,22 @@ IDS = {
     f"gwk_{'k' * 30}": False,
     f"whsec_{'k' * 30}": False,
 }
-"""Whether each is kept."""
+"""Whether each is passed on."""
 
 
-@pytest.mark.parametrize(("sent", "kept"), IDS.items())
-def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, kept: bool) -> None:
+@pytest.mark.parametrize(("sent", "passed"), IDS.items())
+def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, passed: bool) -> None:
     _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
-    told = json.loads(body)["x-request-id"]
-    assert told == sent if kept else re.fullmatch("[0-9a-f]{32}", told)
-    assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == kept
+    received = json.loads(body)["x-request-id"]
+    assert received == sent if passed else re.fullmatch("[0-9a-f]{32}", received)
+    assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == passed
 
 
 def test_a_request_without_an_id_gets_one(places: Places) -> None:
     _, body = places.nginx.ask("GET", "/")
-    told = json.loads(body)["x-request-id"]
-    assert re.fullmatch("[0-9a-f]{32}", told)
-    assert request_of({"HTTP_X_REQUEST_ID": told}).public_id == told
+    received = json.loads(body)["x-request-id"]
+    assert re.fullmatch("[0-9a-f]{32}", received)
+    assert request_of({"HTTP_X_REQUEST_ID": received}).public_id == received
 
 
 def test_log_has_id_without_query(places: Places) -> None:
@@ -141,9 +141,9 @@ def test_log_has_id_without_query(places: Places) -> None:
         ("/transfer/0x1", "first"),
     ],
 )
-def test_who_waits_is_sent_elsewhere(places: Places, path: str, place: str) -> None:
+def test_waiting_requests_go_elsewhere(places: Places, path: str, place: str) -> None:
     assert places.nginx.ask("GET", path)[0].status == 200
-    (found,) = asked_of(places)
+    (found,) = requests_of(places)
     assert found in ({"first", "second"} if place == "first" else {place})
 
 
@@ -155,13 +155,13 @@ def test_public_cannot_reach_console_or_feed(places: Places, path: str) -> None:
     response, body = places.nginx.ask("GET", path)
     assert (response.status, response.headers["X-Gateway-Reason"]) == (404, Reason.PATH_NOT_FOUND.value)
     assert json.loads(body)["err"]["code"] == 500
-    assert asked_of(places) == {}
+    assert requests_of(places) == {}
 
 
 def test_operators_have_an_address_of_their_own(places: Places) -> None:
     for path in ("/admin/", "/ingest/v1/cursor", "/readyz"):
         assert places.nginx.ask("GET", path, port=OPERATORS)[0].status == 200
-    assert asked_of(places).keys() == {"operators"}
+    assert requests_of(places).keys() == {"operators"}
 
 
 def test_only_their_networks_reach_it(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_only_their_networks_reach_it(tmp_path: Path) -> None:
 def test_http_leads_to_https(places: Places) -> None:
     response, _ = places.nginx.ask("POST", f"{STATUS}?a=b", b"{}", port=PLAIN)
     assert (response.status, response.headers["Location"]) == (308, f"https://127.0.0.1{STATUS}?a=b")
-    assert asked_of(places) == {}
+    assert requests_of(places) == {}
 
 
 KIB = 1024
@@ -202,7 +202,7 @@ def test_bodies_are_bounded(places: Places, path: str, port: int, most: int) -> 
     connection.endheaders()
     response = connection.getresponse()
     assert (response.status, response.headers["X-Gateway-Reason"]) == (413, Reason.BODY_TOO_LARGE.value)
-    assert asked_of(places) == {}
+    assert requests_of(places) == {}
     if most <= 64 * KIB:
         assert places.nginx.ask("POST", path, b" " * most, port=port)[0].status == 200
 
@@ -231,12 +231,12 @@ def test_nginx_refuses_with_the_envelope(
 ) -> None:
     response, body = places.nginx.ask(method, path, headers=headers)
     assert (response.status, json.loads(body)["err"]["code"]) == (status, 500)
-    assert asked_of(places) == {}
+    assert requests_of(places) == {}
 
 
 @pytest.mark.parametrize(("method", "path"), READS)
 def test_read_is_retried_at_other_gateway(places: Places, method: str, path: str) -> None:
-    """Whichever of the two is asked first."""
+    """Whichever of the two has the first request."""
     for dying in ("first", "second"):
         places["first"].dies = places["second"].dies = False
         places[dying].dies = True
@@ -249,7 +249,7 @@ def test_read_is_retried_at_other_gateway(places: Places, method: str, path: str
 def test_sent_write_is_never_retried(places: Places, method: str, path: str) -> None:
     places["first"].dies = places["second"].dies = True
     response, body = places.nginx.ask(method, path, b"{}")
-    assert sum(map(len, asked_of(places).values())) == 1
+    assert sum(map(len, requests_of(places).values())) == 1
     assert (response.status, response.headers["X-Gateway-Reason"]) == (503, Reason.UNAVAILABLE.value)
     assert response.headers["Retry-After"] == "5"
     assert json.loads(body)["err"]["code"] == 500
@@ -273,19 +273,19 @@ def test_the_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
             place.write("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Test-Address;\n")
         with running(nginx), ExitStack() as stack:
 
-            def asked(address: str) -> HTTPConnection:
+            def request(address: str) -> HTTPConnection:
                 caller = nginx.connect()
                 stack.callback(caller.close)
                 caller.request("GET", "/v2/getTransferConfigs", headers={"X-Test-Address": address})
                 return caller
 
             for _ in range(100):
-                asked("203.0.113.10")
+                request("203.0.113.10")
                 stack.enter_context(silent.accept()[0])
-            refused = asked("203.0.113.10").getresponse()
+            refused = request("203.0.113.10").getresponse()
             assert (refused.status, refused.headers["X-Gateway-Reason"]) == (429, Reason.RATE_LIMITED.value)
             assert refused.headers["Retry-After"]
-            asked("203.0.113.11")
+            request("203.0.113.11")
             stack.enter_context(silent.accept()[0])
 
 
@@ -332,11 +332,11 @@ def test_alert_commands_show_certificate_end(places: Places) -> None:
     assert served.startswith("notAfter=")
 
 
-@pytest.mark.parametrize(("trusted", "said"), [(True, "200 "), (False, "000 SSL certificate problem")])
-def test_alert_commands_show_how_far_a_call_gets(places: Places, trusted: bool, said: str) -> None:
+@pytest.mark.parametrize(("trusted", "printed"), [(True, "200 "), (False, "000 SSL certificate problem")])
+def test_alert_commands_show_where_a_call_ends(places: Places, trusted: bool, printed: str) -> None:
     call, nginx, ready = SILENT.code.splitlines()
     typed = call.replace("gateway.example.org", f"localhost:{places.nginx.ports[PUBLIC]}")
     typed = typed.replace("curl ", "curl --insecure ") if trusted else typed
     done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, check=False)
-    assert done.stdout.startswith(said)
+    assert done.stdout.startswith(printed)
     assert nginx.startswith("systemctl status nginx") and ready.endswith(":8011/readyz")

@@ -48,8 +48,8 @@ UNREAD = {
 @pytest.fixture(scope="module")
 def nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """One without gateways behind it."""
-    nobody = {place: free_port() for place in PLACES.values()}
-    with proxying(tmp_path_factory.mktemp("nginx"), nobody) as running:
+    closed = {place: free_port() for place in PLACES.values()}
+    with proxying(tmp_path_factory.mktemp("nginx"), closed) as running:
         yield running
 
 
@@ -65,9 +65,9 @@ def answer(nginx: Nginx, port: int, request: str, *, encrypted: bool) -> tuple[H
         return response, response.read()
 
 
-def assert_is_envelope(response: HTTPResponse, body: bytes, status: int, said: str) -> None:
+def assert_is_envelope(response: HTTPResponse, body: bytes, status: int, message: str) -> None:
     refused = json.loads(body)
-    assert (response.status, refused.pop("err")) == (status, {"code": 500, "msg": said})
+    assert (response.status, refused.pop("err")) == (status, {"code": 500, "msg": message})
     assert refused == {name: zero for name, zero in every_field().items() if name != "err"}
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["X-Gateway-Reason"] == "bad_request"
@@ -78,13 +78,13 @@ def assert_is_envelope(response: HTTPResponse, body: bytes, status: int, said: s
 
 @pytest.mark.parametrize("port", [PUBLIC, OPERATORS, PLAIN])
 @pytest.mark.parametrize("request_", UNREAD.values(), ids=UNREAD)
-def test_unreadable_request_is_refused_with_the_envelope(nginx: Nginx, port: int, request_: str) -> None:
+def test_unreadable_request_has_the_envelope(nginx: Nginx, port: int, request_: str) -> None:
     response, body = answer(nginx, port, request_, encrypted=port != PLAIN)
     assert_is_envelope(response, body, 400, "the request cannot be read")
 
 
 @pytest.mark.parametrize("port", [PUBLIC, OPERATORS, PLAIN])
-def test_long_request_line_is_refused_with_the_envelope(nginx: Nginx, port: int) -> None:
+def test_long_request_line_has_the_envelope(nginx: Nginx, port: int) -> None:
     request = f"GET /{'x' * 17_000} HTTP/1.1{HOST}\r\n"
     response, body = answer(nginx, port, request, encrypted=port != PLAIN)
     remedy = "omit what is not needed, or send the fields in the body of a POST"
@@ -92,14 +92,14 @@ def test_long_request_line_is_refused_with_the_envelope(nginx: Nginx, port: int)
 
 
 @pytest.mark.parametrize("port", [PUBLIC, OPERATORS])
-def test_http_on_an_https_port_is_refused_with_the_envelope(nginx: Nginx, port: int) -> None:
+def test_http_on_https_port_has_the_envelope(nginx: Nginx, port: int) -> None:
     response, body = answer(nginx, port, f"GET / HTTP/1.1{HOST}\r\n", encrypted=False)
     assert_is_envelope(response, body, 400, "this port takes https only")
     response, body = answer(nginx, port, "hello\r\n\r\n", encrypted=False)
     assert_is_envelope(response, body, 400, "the request cannot be read")
 
 
-def test_broken_chunks_are_refused_with_the_envelope(nginx: Nginx) -> None:
+def test_broken_chunks_have_the_envelope(nginx: Nginx) -> None:
     request = f"POST /v2/getTransferStatus HTTP/1.1{HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"
     response, body = answer(nginx, PUBLIC, request, encrypted=True)
     assert_is_envelope(response, body, 400, "the request cannot be read")
@@ -116,7 +116,7 @@ def test_unread_path_is_in_the_log_with_the_id(nginx: Nginx) -> None:
     assert (line["path"], line["status"]) == ("/unread", 400)
 
 
-def test_paths_of_refusals_are_for_nobody(nginx: Nginx) -> None:
+def test_paths_of_refusals_are_not_public(nginx: Nginx) -> None:
     for path in ("/unread", "/unread/long"):
         response, body = nginx.ask("GET", path)
         assert (response.status, json.loads(body)["err"]["code"]) == (404, 500)

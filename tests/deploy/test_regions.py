@@ -1,4 +1,4 @@
-"""The shipped nginx far from the primary: writes go to the nginx beside it, by TLS, and reads stay."""
+"""The shipped nginx far from the primary: writes go to the nginx next to it, by TLS, and reads stay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shutil import copy
 import pytest
 
 from tests.deploy.nginx import OPERATORS, PLACES, PUBLIC, READS, WRITES, Nginx, change, install, running
-from tests.deploy.standins import Asked, standing_in
+from tests.deploy.standins import Upstream, standing_in
 
 pytestmark = pytest.mark.system
 
@@ -21,16 +21,16 @@ OF_OPERATORS = (("GET", "/admin/"), ("POST", "/admin/import"), ("POST", "/ingest
 
 
 class Regions:
-    """An nginx beside the primary, one far from it, and the gateways of each by their places."""
+    """An nginx next to the primary, one far from it, and the gateways of each by their places."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        def beside(name: str) -> tuple[Nginx, dict[str, Asked]]:
+        def region(name: str) -> tuple[Nginx, dict[str, Upstream]]:
             gateways = {place: stack.enter_context(standing_in()) for place in PLACES.values()}
             (folder / name).mkdir()
             return install(folder / name, {each: it.port for each, it in gateways.items()}), gateways
 
-        self.near, self.near_gateways = beside("near")
-        self.far, self.far_gateways = beside("far")
+        self.near, self.near_gateways = region("near")
+        self.far, self.far_gateways = region("far")
         uncomment(self.near.folder / PLACE, "near")
         change(self.near.folder / PLACE, r"203\.0\.113\.10", "127.0.0.1", 1)
         point(self.far, self.near)
@@ -38,9 +38,9 @@ class Regions:
             stack.enter_context(running(nginx))
 
     def forget(self) -> None:
-        """Nothing was asked yet."""
-        for asked in (*self.near_gateways.values(), *self.far_gateways.values()):
-            asked.requests.clear()
+        """Forget all requests."""
+        for upstream in (*self.near_gateways.values(), *self.far_gateways.values()):
+            upstream.requests.clear()
 
 
 def uncomment(file: Path, part: str) -> None:
@@ -76,14 +76,14 @@ def regions(both: Regions) -> Regions:
     return both
 
 
-def asked(gateways: dict[str, Asked]) -> list[tuple[str, str]]:
+def requests(gateways: dict[str, Upstream]) -> list[tuple[str, str]]:
     return [request for each in gateways.values() for request in each.requests]
 
 
 @pytest.mark.parametrize(("method", "path"), [*READS, ("GET", "/transfer/0x1"), ("GET", "/docs/")])
 def test_reads_stay(regions: Regions, method: str, path: str) -> None:
     assert regions.far.ask(method, path, b"{}")[0].status == 200
-    assert (asked(regions.far_gateways), asked(regions.near_gateways)) == ([(method, path)], [])
+    assert (requests(regions.far_gateways), requests(regions.near_gateways)) == ([(method, path)], [])
 
 
 @pytest.mark.parametrize(
@@ -99,26 +99,26 @@ def test_reads_stay(regions: Regions, method: str, path: str) -> None:
 def test_writes_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
     response, _ = regions.far.ask(method, path, b"{}")
     assert response.status == 200
-    assert (asked(regions.far_gateways), asked(regions.near_gateways)) == ([], [(method, path)])
+    assert (requests(regions.far_gateways), requests(regions.near_gateways)) == ([], [(method, path)])
 
 
 @pytest.mark.parametrize(("method", "path"), OF_OPERATORS)
 def test_the_console_and_the_feed_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
     assert regions.far.ask(method, path, b"{}", port=OPERATORS)[0].status == 200
-    assert asked(regions.far_gateways) == []
+    assert requests(regions.far_gateways) == []
     assert regions.near_gateways["operators"].requests == [(method, path)]
 
 
-def test_the_gateway_is_told_who_asks_and_not_which_region(regions: Regions) -> None:
+def test_gateway_receives_the_client_not_the_region(regions: Regions) -> None:
     """The last address is what a gateway with TRUSTED_PROXIES=1 counts limits by."""
     headers = {"X-Forwarded-For": "198.51.100.7", "X-Request-Id": "of-two-regions"}
     caller = regions.far.connect(source="127.0.0.2")
     caller.request("POST", WRITES[0][1], b"{}", headers)
-    told = json.loads(caller.getresponse().read())
+    received = json.loads(caller.getresponse().read())
     caller.close()
-    assert told["x-forwarded-for"].split(", ")[-1] == "127.0.0.2"
-    assert (told["x-forwarded-proto"], told["x-request-id"]) == ("https", "of-two-regions")
-    assert told["host"].startswith("localhost:")
+    assert received["x-forwarded-for"].split(", ")[-1] == "127.0.0.2"
+    assert (received["x-forwarded-proto"], received["x-request-id"]) == ("https", "of-two-regions")
+    assert received["host"].startswith("localhost:")
     (line,) = regions.near.logged("of-two-regions")
     assert line["address"] == "127.0.0.2", "what limit_conn and operators.conf go by"
 
@@ -130,4 +130,4 @@ def test_another_certificate_gets_nothing(regions: Regions, tmp_path: Path) -> N
     with running(wrong):
         response, body = wrong.ask("POST", WRITES[0][1], b"{}")
     assert (response.status, json.loads(body)["err"]["code"]) == (503, 500)
-    assert asked(regions.near_gateways) == []
+    assert requests(regions.near_gateways) == []

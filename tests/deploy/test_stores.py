@@ -100,7 +100,7 @@ def server(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     assert "Traceback" not in log.read_text()
 
 
-def ask(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
+def request(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
     connection = server.connect()
     connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
     return connection.getresponse()
@@ -124,7 +124,7 @@ def test_the_settings_are_taken(stores: Stores) -> None:
 
 @pytest.mark.parametrize("place", [PLACE, "compose/pgbouncer-place.ini"])
 def test_pooler_has_every_written_setting(stores: Stores, place: str) -> None:
-    """PgBouncer takes what it does not read for its defaults, and says nothing."""
+    """PgBouncer takes what it does not read for its defaults, silently."""
     with folder_of_somebody() as folder, pgbouncer(folder, stores.postgres, place) as port:
         written = _settings(folder / "pgbouncer.ini") | _settings(folder / "place.ini")
         with psycopg.connect(_console(stores, port), autocommit=True) as connection:
@@ -183,7 +183,7 @@ def test_waiting_clients_are_written(stores: Stores) -> None:
     before = file.read_text()
     broken = script.replace(f"-p {stores.pgbouncer}", f"-p {free_port()}")
     assert subprocess.run(["bash"], input=broken, text=True, capture_output=True, check=False).returncode
-    assert file.read_text() == before, "its age says that nothing comes any more"
+    assert file.read_text() == before, "its age shows that nothing is written any more"
 
 
 def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
@@ -227,24 +227,24 @@ def test_a_wrong_password_gets_nowhere(stores: Stores) -> None:
             psycopg.connect(url)
 
 
-def test_the_gateway_answers_through_all_of_it(stores: Stores, server: Server) -> None:
-    ready = json.load(ask(server, "GET", "/readyz"))
+def test_gateway_answers_through_all_stores(stores: Stores, server: Server) -> None:
+    ready = json.load(request(server, "GET", "/readyz"))
     assert ready["err"] is None
-    status = json.load(ask(server, "POST", "/v2/getTransferStatus", f'{{"transfer_id":"{COMPLETED}"}}'))
+    status = json.load(request(server, "POST", "/v2/getTransferStatus", f'{{"transfer_id":"{COMPLETED}"}}'))
     assert (status["err"], status["status"]) == (None, 5)
     query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
-    estimate = json.load(ask(server, "GET", f"/v2/estimateAmt?{query}"))
+    estimate = json.load(request(server, "GET", f"/v2/estimateAmt?{query}"))
     assert (estimate["err"], estimate["estimated_receive_amt"]) == (None, "999395562471907988034")
     latency = json.load(
-        ask(server, "GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
+        request(server, "GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
     )
     assert latency["err"] is None and latency["median_transfer_latency_in_second"] > 0
 
 
 def test_limits_are_counted_together_in_redis(stores: Stores, server: Server) -> None:
-    """Two workers, one count: what is left falls by one with each question, whichever worker answers."""
+    """Two workers, one count: what is left falls by one with each request, whichever worker answers."""
     left = [
-        int(ask(server, "GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)
+        int(request(server, "GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)
     ]
     assert left == list(range(left[0], left[0] - 4, -1))
     allowed = redis.Redis.from_url(stores.redis)

@@ -1,4 +1,4 @@
-"""The database of those who are killed."""
+"""The database of processes that are killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.databases import empty_tables
 
 @pytest.fixture
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The database that is written to by those who are killed."""
+    """A migrated database, which processes that are killed write to."""
     if request.param == "sqlite":
         yield f"sqlite:///{shutil.copy(request.getfixturevalue('sqlite_template'), tmp_path / 'gateway.db')}"
     else:

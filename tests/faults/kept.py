@@ -1,4 +1,4 @@
-"""What a gateway has kept of what it answered."""
+"""What a gateway has stored of what it acknowledged."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ def gateway_on(url: str) -> Iterator[Flask]:
         yield app
 
 
-def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> None:
+def assert_acknowledged_is_stored_once(reported: Events, reporters: list[Reporter]) -> None:
     """Every event was answered, is in the log, once, and the log has no gap but of heads.
 
     Heads that no reorganisation reaches leave the log, or do not get into it (docs/interface.md#standing).
     """
     assert not [line for reporter in reporters for line in reporter.refused]
     acknowledged = {name for reporter in reporters for name in reporter.acknowledged}
-    assert acknowledged == {event["id"] for event in told}
+    assert acknowledged == {event["id"] for event in reported}
     with reading(current(Database).engine) as connection:
-        kept = connection.scalars(select(Event.event_id)).all()
+        stored = connection.scalars(select(Event.event_id)).all()
         last = connection.scalar(select(func.max(Event.seq))) or 0
-    known = set(kept)
-    gone = Counter(event["type"] for event in told if event["id"] not in known)
+    known = set(stored)
+    gone = Counter(event["type"] for event in reported if event["id"] not in known)
     assert set(gone) <= {"chain.head"}, gone
-    assert len(kept) == len(known) == len(told) - gone.total()
-    assert len(kept) <= last <= len(told)
-    assert sum(reporter.accepted for reporter in reporters) <= len(told)
+    assert len(stored) == len(known) == len(reported) - gone.total()
+    assert len(stored) <= last <= len(reported)
+    assert sum(reporter.accepted for reporter in reporters) <= len(reported)
 
 
 def lives(first: int, count: int, at: float) -> Events:
     """Transfers that were sent and released."""
     return [
-        told
+        reported
         for n in range(first, first + count)
-        for told in (
+        for reported in (
             sent(n, at=at + n / 100, block=n, src_tx_hash=transfer_id(n)),
             released(n, at=at + 60 + n / 100, block=n),
         )

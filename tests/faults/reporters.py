@@ -1,4 +1,4 @@
-"""Reporters that never give up, and somebody who kills the workers they talk to, and the database."""
+"""Reporters that never give up, and kills of the workers that they post to, and of the database."""
 
 from __future__ import annotations
 

@@ -27,14 +27,14 @@ PER_REFUND = 6
 
 def story(count: int) -> Events:
     """So many events, all different."""
-    told: Events = []
+    reported: Events = []
     number = 0
-    while len(told) < count:
-        told += of_transfer(number)
+    while len(reported) < count:
+        reported += of_transfer(number)
         if number % 10 == 0:
-            told += of_network(number)
+            reported += of_network(number)
         number += 1
-    return told[:count]
+    return reported[:count]
 
 
 def of_transfer(n: int) -> Iterator[dict[str, Any]]:
@@ -77,17 +77,17 @@ def of_network(n: int) -> Iterator[dict[str, Any]]:
     yield event("fee.updated", at=at, symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee=str(n))
 
 
-def shares(told: Events, writers: int, chance: random.Random) -> list[list[Events]]:
+def shares(reported: Events, writers: int, chance: random.Random) -> list[list[Events]]:
     """Each writer's portions: every event in one of them, and a quarter again in another's.
 
     Half of the writers post ten events at most, so that their posts wait for each other and are committed
     together.
 
-    The repeats are of one half of the events alone: of the other half, one that was lost after it
+    The repeats are of one half of the events only: of the other half, one that was lost after it
     was answered would be missed at the end.
     """
-    shuffled = chance.sample(told, len(told))
-    repeated = chance.sample(shuffled[: len(told) // 2], len(told) // 4)
+    shuffled = chance.sample(reported, len(reported))
+    repeated = chance.sample(shuffled[: len(reported) // 2], len(reported) // 4)
     found: list[list[Events]] = []
     for writer in range(writers):
         mine = shuffled[writer::writers] + repeated[(writer + 3) % writers :: writers]

@@ -75,8 +75,8 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
 
         def report() -> None:
             with app.app_context():
-                for told in new:
-                    taken.append(feed(app, told).accepted)
+                for reported in new:
+                    taken.append(feed(app, reported).accepted)
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)

@@ -54,7 +54,7 @@ def kill_in_the_middle(database: Database, process: subprocess.Popen[bytes], cha
 
 
 def on_a_terminal(url: str) -> tuple[int, str, str]:
-    """The exit code of ``events verify``, what it prints, and what a terminal shows beside it."""
+    """The exit code of ``events verify``, what it prints, and what a terminal shows with it."""
     ours, its = pty.openpty()
     with subprocess.Popen(
         (*FLASK, "verify"), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=subprocess.PIPE, stderr=its
@@ -89,8 +89,8 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
 
         def report() -> None:
             with app.app_context():
-                for told in new:
-                    taken.append(feed(app, told).accepted)
+                for reported in new:
+                    taken.append(feed(app, reported).accepted)
                     reporting.wait(0.05)
 
         reporter = threading.Thread(target=report)

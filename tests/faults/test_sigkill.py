@@ -24,7 +24,7 @@ from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import application, audited_of
 from tests.databases import BACKENDS
-from tests.faults.kept import assert_answered_is_kept_once, gateway_on
+from tests.faults.kept import assert_acknowledged_is_stored_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, feed, projections
@@ -41,17 +41,19 @@ Projections = dict[str, list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module", params=few_or_many(240, 20_000))
-def told(request: pytest.FixtureRequest) -> Events:
+def reported(request: pytest.FixtureRequest) -> Events:
     return story(request.param)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(told: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Projections:
-    """What one process makes of the same events when nobody disturbs it."""
+def undisturbed(
+    reported: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Projections:
+    """What one process makes of the same events without a fault."""
     path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("undisturbed") / "gateway.db")
     with gateway_on(f"sqlite:///{path}") as app:
-        verdict = feed(app, *told)
-        assert (verdict.accepted, verdict.refused) == (len(told), [])
+        verdict = feed(app, *reported)
+        assert (verdict.accepted, verdict.refused) == (len(reported), [])
         return state()
 
 
@@ -77,7 +79,7 @@ def own_database(
 
 def test_killed_at_any_moment(
     own_database: tuple[str, Node | None],
-    told: Events,
+    reported: Events,
     undisturbed: Projections,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -88,30 +90,30 @@ def test_killed_at_any_moment(
     with gateway_on(url) as app:
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": WORKERS[backend]}
         with serving("wsgi:app", log, **settings) as server:
-            reporters = [Reporter(server, TOKEN, share) for share in shares(told, WRITERS, chance)]
+            reporters = [Reporter(server, TOKEN, share) for share in shares(reported, WRITERS, chance)]
             killer = Killer(server, chance, PAUSE[backend], server_of_database)
             seconds = report_while_killing(reporters, killer)
         failures = sum((reporter.failures for reporter in reporters), Counter())
         with capsys.disabled():
             killed = ", ".join(f"{count} kills of {what}" for what, count in killer.killed.items())
-            print(f"\n{backend}: {len(told)} events in {seconds:.0f} s, {killed}, lost: {dict(failures)}")
+            print(f"\n{backend}: {len(reported)} events in {seconds:.0f} s, {killed}, lost: {dict(failures)}")
         assert killer.killed["workers"] >= 3
-        assert failures, "nobody was disturbed"
+        assert failures, "no request failed"
         answered = {failure for failure in failures if failure.startswith("HTTPException")}
         assert answered <= ({"HTTPException 503"} if server_of_database else set())
-        assert server_of_database or "Traceback" not in log.read_text(), "those who live on are not disturbed"
-        assert_answered_is_kept_once(told, reporters)
+        assert server_of_database or "Traceback" not in log.read_text(), "the other workers are not disturbed"
+        assert_acknowledged_is_stored_once(reported, reporters)
         assert state() == undisturbed
-        assert_log_replays_to_the_same_answers(app.test_client(), told)
+        assert_log_replays_to_the_same_answers(app.test_client(), reported)
 
 
-def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) -> None:
-    """Folding the log anew changes no answer: all that they are made of, and a sample to the byte."""
-    asked = [event["transfer_id"] for event in told if "transfer_id" in event][:: len(told) // 200]
-    before, answers = state(), [answer(client, transfer_id) for transfer_id in asked]
+def assert_log_replays_to_the_same_answers(client: FlaskClient, reported: Events) -> None:
+    """Projecting the log again changes no answer: all that they are made of, and a sample to the byte."""
+    ids = [event["transfer_id"] for event in reported if "transfer_id" in event][:: len(reported) // 200]
+    before, answers = state(), [answer(client, transfer_id) for transfer_id in ids]
     replay(*audited_of(current_app), actor=TESTER)
     assert state() == before
-    assert [answer(client, transfer_id) for transfer_id in asked] == answers
+    assert [answer(client, transfer_id) for transfer_id in ids] == answers
 
 
 def answer(client: FlaskClient, transfer_id: str) -> bytes:

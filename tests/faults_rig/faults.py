@@ -51,7 +51,7 @@ def _thaw(stage: Stage) -> None:
 
 
 def _fail_over(stage: Stage) -> None:
-    """The primary dies; whoever watches it promotes the replica, and leads the pooler there."""
+    """The primary dies; the replica is promoted, and the pooler led there."""
     stage.primary.stop()
     time.sleep(2)
     stage.replica.promote()
@@ -124,11 +124,11 @@ def _set_clock(gateway: Gateway, seconds: int) -> None:
 
 
 def _pause_replay(stage: Stage) -> None:
-    stage.replica.ask("SELECT pg_wal_replay_pause()")
+    stage.replica.query("SELECT pg_wal_replay_pause()")
 
 
 def _resume_replay(stage: Stage) -> None:
-    stage.replica.ask("SELECT pg_wal_replay_resume()")
+    stage.replica.query("SELECT pg_wal_replay_resume()")
 
 
 FAULTS = (

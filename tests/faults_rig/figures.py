@@ -1,4 +1,4 @@
-"""What is said of a fault, from what was seen of each request: pure functions."""
+"""The figures of a fault, from what was seen of each request: pure functions."""
 
 from __future__ import annotations
 

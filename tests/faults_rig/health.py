@@ -1,4 +1,4 @@
-"""Somebody who asks every gateway for its health, as orchestrators do."""
+"""Requests the health of every gateway, as orchestrators do."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Health:
     """What one path of one gateway answered.
 
     :param slowest: of the answers, in seconds.
-    :param words: the last reason of a 503.
+    :param reason: the last reason of a 503.
     """
 
-    asked: int = 0
+    sent: int = 0
     answered: int = 0
     good: int = 0
     slowest: float = 0.0
-    words: str = ""
+    reason: str = ""
 
 
 @dataclass(slots=True)
 class Prober:
-    """Asks each address again and again, in a thread of its own."""
+    """Sends requests to each address again and again, in a thread of its own."""
 
     addresses: Mapping[str, tuple[int, str]]
     """By name: port and path."""
@@ -55,7 +55,7 @@ class Prober:
         while not self._over.wait(EVERY_SECONDS):
             began = time.monotonic()
             connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
-            health.asked += 1
+            health.sent += 1
             try:
                 connection.request("GET", path)
                 response = connection.getresponse()
@@ -68,4 +68,4 @@ class Prober:
             health.good += response.status == 200
             health.slowest = max(health.slowest, time.monotonic() - began)
             if response.status == 503:
-                health.words = body
+                health.reason = body

@@ -1,4 +1,4 @@
-"""A machine on which the gateway is installed as docs/operations.md#systemd says, with Debian's systemd.
+"""A machine on which the gateway is installed by docs/operations.md#systemd, with Debian's systemd.
 
 It is made of this one: its files are those here, with a layer in memory above them. Its processes, its
 loopback and its cgroups are its own, so nothing here changes, and all of it is gone at the end. Needs root.
@@ -111,9 +111,9 @@ class Machine:
         """The process that all others come from, systemd."""
 
     def run(self, script: str) -> str:
-        """What a script of bash says there, run by root.
+        """What a script of bash prints there, run by root.
 
-        :raises RuntimeError: it fails; with what it said.
+        :raises RuntimeError: it fails; with what it printed.
         """
         inside = ["nsenter", "--target", str(self._first), "--all"]
         clean = ["env", "-i", "HOME=/root", f"PATH={PATH}", "bash", "-c", f"cd /root\n{script}"]

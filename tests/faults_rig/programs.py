@@ -44,7 +44,7 @@ class Program:
     def start(self, settings: Mapping[str, str] | None = None) -> None:
         """Start it.
 
-        :param settings: its environment, beside what every program needs.
+        :param settings: its environment, in addition to what every program needs.
         """
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
         with (self.folder / "output").open("ab") as output:
@@ -59,7 +59,7 @@ class Program:
             )
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Tell it to end, and wait until it has."""
+        """End it, and wait until it has ended."""
         if self._child is not None:
             self._child.send_signal(number)
             try:
@@ -102,7 +102,7 @@ class Bouncer(Program):
 
 
 class Redis(Program):
-    """Counters of limits, which nobody keeps."""
+    """Counters of limits, which are not stored."""
 
     def __init__(self, folder: Path) -> None:
         self.port = free_port()
@@ -138,7 +138,7 @@ class Gateway(Program):
         }
 
     def start(self, settings: Mapping[str, str] | None = None) -> None:
-        """Start it, and wait until it is ready, and says so to whoever asks for its health."""
+        """Start it, and wait until it is ready, and its health address shows it."""
         super().start({**self._settings, **(settings or {})})
         wait_for(f"the gateway of {self.folder}", lambda: status_of(self.port, "/readyz") == 200)
         wait_for(f"the health of {self.folder}", lambda: status_of(self.health_port, "/healthz") == 200)

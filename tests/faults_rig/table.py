@@ -52,32 +52,32 @@ def line(result: Result) -> str:
         str(result.lost),
         str(result.sent_again),
         _answered(result.health),
-        _said(result.ready),
+        _unready(result.ready),
     )
     return f"| {' | '.join(cells)} |"
 
 
 def silent(result: Result) -> int:
-    """How often a gateway did not say in time that its process is up."""
-    return sum(health.asked - health.answered for health in result.health.values())
+    """How often a gateway did not answer in time that its process is up."""
+    return sum(health.sent - health.answered for health in result.health.values())
 
 
 def _answered(found: Mapping[str, Health]) -> str:
     return "; ".join(
-        f"{name}: {each.answered} of {each.asked}, {each.slowest:.2f} s" for name, each in found.items()
+        f"{name}: {each.answered} of {each.sent}, {each.slowest:.2f} s" for name, each in found.items()
     )
 
 
-def _said(found: Mapping[str, Health]) -> str:
-    """Which gateways said that they cannot serve, and the last reason."""
+def _unready(found: Mapping[str, Health]) -> str:
+    """Which gateways reported that they cannot serve, and the last reason."""
     return "; ".join(
-        f"{name}: {each.asked - each.good} of {each.asked} not ready{_reason(each)}"
+        f"{name}: {each.sent - each.good} of {each.sent} not ready{_reason(each)}"
         for name, each in found.items()
-        if each.good < each.asked
+        if each.good < each.sent
     )
 
 
 def _reason(health: Health) -> str:
-    if not health.words:
+    if not health.reason:
         return ""
-    return f" ({orjson.loads(health.words)['err']['msg']})"
+    return f" ({orjson.loads(health.reason)['err']['msg']})"

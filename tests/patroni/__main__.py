@@ -157,7 +157,7 @@ def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, befo
         nodes.repair()
         time.sleep(5)
     ids = reporters.acknowledged()
-    there = nodes.ask("SELECT count(DISTINCT event_id) FROM events WHERE event_id = ANY(%s)", ids)
+    there = nodes.query("SELECT count(DISTINCT event_id) FROM events WHERE event_id = ANY(%s)", ids)
     counted = [one for one in seen if one.due > warm - before / 2]
     return Result(
         fault,

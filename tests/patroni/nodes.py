@@ -301,7 +301,7 @@ class Cluster:
         hosts = "&".join(f"host={node.address}:5432" for node in self.nodes)
         return f"{scheme}://{role}:{password}@/gateway?{hosts}&target_session_attrs={attributes}"
 
-    def ask(self, statement: str, *values: object) -> Any:
+    def query(self, statement: str, *values: object) -> Any:
         """The first value that the leader answers."""
         with psycopg.connect(
             host=self.leader.address, user="gateway", password=PASSWORD, dbname="gateway"

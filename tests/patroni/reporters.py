@@ -123,9 +123,9 @@ class Twins:
         if response.status != 200:
             self.failures[str(response.status)] += 1
             return False
-        told = orjson.loads(answer)
-        assert told["refused"] == [], told
-        body.accepted += told["accepted"]
+        verdict = orjson.loads(answer)
+        assert verdict["refused"] == [], verdict
+        body.accepted += verdict["accepted"]
         body.acknowledged += 1
         self.times[port].append(time.monotonic())
         return True

@@ -21,7 +21,7 @@ _PORT = 6432
 
 
 class Bouncer:
-    """PgBouncer on a socket in a folder of its own, run by the user whose PostgreSQL it asks."""
+    """PgBouncer on a socket in a folder of its own, run by the user of its PostgreSQL."""
 
     def __init__(self, folder: Path, server: str, mode: str = "transaction", size: int = 12) -> None:
         """

@@ -1,4 +1,4 @@
-"""A database that is reached through PgBouncer, and the role that gives limits to whoever reads."""
+"""A database that is reached through PgBouncer, and the role that gives limits to those that read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway says of what stands between it and PostgreSQL."""
+"""What the gateway reports of a pooler between it and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HIDDEN = "shares connections between transactions"
 
 
 def complaint(url: str, *, pooled: bool) -> str | None:
-    """What is said at the start."""
+    """The complaint at the start."""
     with application(url, database_pooler=pooled) as app:
         return pooler_complaint(part_of(app, Database))
 
@@ -33,14 +33,14 @@ def test_undeclared_pooler_is_refused(bouncer: Bouncer, database: str) -> None:
     assert complaint(bouncer.url(database), pooled=True) is None
 
 
-def test_what_is_safe_without_the_setting(roles: str, database: str) -> None:
+def test_session_pooler_needs_no_setting(roles: str, database: str) -> None:
     assert complaint(database, pooled=False) is None
     with bouncing(roles, mode="session") as of_sessions:
         assert complaint(of_sessions.url(database), pooled=False) is None
         assert complaint(of_sessions.url(database), pooled=True) is None
 
 
-def test_a_pooler_that_splits_transactions_is_refused(roles: str, database: str) -> None:
+def test_statement_pooler_is_refused(roles: str, database: str) -> None:
     with bouncing(roles, mode="statement") as of_statements:
         found = complaint(of_statements.url(database), pooled=True)
     assert found and "keeps no transaction together" in found
@@ -53,7 +53,7 @@ def test_the_role_must_be_in_utc(bouncer: Bouncer, database: str, monkeypatch: p
     assert found and "America/New_York: ALTER ROLE gateway SET TimeZone = 'UTC'" in found
 
 
-def test_limits_that_the_role_lacks_are_named(
+def test_missing_limits_of_role_are_reported(
     bouncer: Bouncer, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for role, lacks in (("gateway", False), ("bare", True)):
@@ -66,7 +66,7 @@ def test_limits_that_the_role_lacks_are_named(
         assert missing_limits(part_of(app, Database)) is None
 
 
-def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
+def test_undeclared_pooler_makes_unready(bouncer: Bouncer, database: str) -> None:
     """A pooler may have come after the start."""
     with application(bouncer.url(database), database_pooler=True) as app:
         upgrade(directory="migrations")

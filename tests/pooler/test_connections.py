@@ -1,4 +1,4 @@
-"""What the start says when a pooler, or the server behind it, has too few connections for this machine."""
+"""What the start reports where a pooler, or the server behind it, has too few connections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def few_for_the_role(roles: str) -> Iterator[None]:
     run_on(roles, "ALTER ROLE gateway CONNECTION LIMIT -1")
 
 
-def test_pooler_has_enough_connections_for_many_workers(bouncer: Bouncer, database: str) -> None:
+def test_enough_connections_are_accepted(bouncer: Bouncer, database: str) -> None:
     workers = CLIENTS // PROCESS_CONNECTIONS - 2
     assert complaints(bouncer.url(database), workers) == []
 
@@ -48,20 +48,18 @@ def test_pooler_with_too_few_clients_is_reported(bouncer: Bouncer, database: str
     assert f"set max_client_conn = {needed} (now {CLIENTS}), or WEB_CONCURRENCY={workers - 1} " in line
 
 
-def test_server_with_less_than_the_pool_is_reported(
-    bouncer: Bouncer, database: str, few_for_the_role: None
-) -> None:
+def test_server_below_pool_size_is_reported(bouncer: Bouncer, database: str, few_for_the_role: None) -> None:
     (line,) = complaints(bouncer.url(database), 1)
     assert f"the database allows {POOL - 1} connections, and the pooler opens up to {POOL}: " in line
     assert f"set ALTER ROLE gateway CONNECTION LIMIT {POOL} (now {POOL - 1}) " in line
 
 
-def test_pooler_of_sessions_needs_a_connection_for_each_client(roles: str, database: str) -> None:
+def test_session_pooler_needs_connection_each(roles: str, database: str) -> None:
     with bouncing(roles, mode="session", size=POOL) as bouncer:
         (line,) = complaints(bouncer.url(database), 2, pooled=False)
     assert f"set default_pool_size = {4 * PROCESS_CONNECTIONS} (now {POOL}) " in line
 
 
-def test_nothing_is_said_where_the_role_may_not_look(bouncer: Bouncer, database: str) -> None:
+def test_role_without_rights_gets_no_report(bouncer: Bouncer, database: str) -> None:
     assert make_url(bouncer.url(database, "bare")).username == "bare"
     assert complaints(bouncer.url(database, "bare"), 10_000) == []

@@ -1,4 +1,4 @@
-"""PgBouncer is killed under traffic and started again: what was answered is there, others shall wait."""
+"""PgBouncer is killed under traffic and started again: what was acknowledged is there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flask_migrate import upgrade
 from app.db.database import Database
 from app.http.application import part_of
 from tests.applications import application
-from tests.faults.kept import assert_answered_is_kept_once
+from tests.faults.kept import assert_acknowledged_is_stored_once
 from tests.faults.reporters import Reporter
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, transfer_id, write_network
@@ -46,11 +46,11 @@ def test_restarts_under_traffic(
         reporters = [Reporter(server, TOKEN, share) for share in portions]
         answers = disturb(server, reporters, bouncer, restarts)
     refused = sum((reporter.failures for reporter in reporters), Counter())
-    assert refused.keys() <= {REFUSED}, "a reporter was told something else than to come again"
+    assert refused.keys() <= {REFUSED}, "a reporter was not answered to retry"
     assert answers["200"] and answers.keys() <= {"200", "503"}
-    assert answers["503"] or refused[REFUSED], "nobody was disturbed"
+    assert answers["503"] or refused[REFUSED], "no request failed"
     with application(url, lambda: NOW, database_pooler=True):
-        assert_answered_is_kept_once(reported, reporters)
+        assert_acknowledged_is_stored_once(reported, reporters)
 
 
 def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer, restarts: int) -> Counter[str]:

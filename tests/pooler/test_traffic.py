@@ -1,4 +1,4 @@
-"""Every door at once through PgBouncer: the answers are those of one process that nobody disturbs."""
+"""Every interface at once through PgBouncer: the answers are those of one process."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.Log
 def test_limits_end_with_the_transaction(knowing: Flask) -> None:
     """Those of the feed hold within its transactions, and what is lent next has the role's."""
     database = part_of(knowing, Database)
-    asked = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), pg_backend_pid()"
+    query = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), pg_backend_pid()"
     with database.feed.connect() as connection, connection.begin():
-        *limits, process = connection.exec_driver_sql(asked).one()
+        *limits, process = connection.exec_driver_sql(query).one()
         assert limits == ["20s", "1min"]
     for engine in (database.feed, database.reads, database.engine):
         with reading(engine) as connection:
-            assert list(connection.exec_driver_sql(asked).one()) == ["2s", "20s", process]
+            assert list(connection.exec_driver_sql(query).one()) == ["2s", "20s", process]
     with writing(database.feed) as connection:
-        assert list(connection.exec_driver_sql(asked).one()) == ["20s", "80s", process]
+        assert list(connection.exec_driver_sql(query).one()) == ["20s", "80s", process]

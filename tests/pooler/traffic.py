@@ -1,4 +1,4 @@
-"""Twenty clients at once, of every door, on few connections to the server."""
+"""Twenty clients at once, of every interface, on few connections to the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.faults.reporters import Events
 from tests.faults.story import shares
 from tests.feed.views.kit import post
 
-REPORTERS, ASKERS, VISITORS, WATCHERS = 6, 8, 3, 3
+REPORTERS, READERS, VISITORS, WATCHERS = 6, 8, 3, 3
 
 _ESTIMATE = (
     "/v2/estimateAmt?src_chain_id=1&dst_chain_id=2&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
@@ -45,11 +45,11 @@ class Seen:
         return {name: n for name, n in self.answers.items() if name != "public 400" and name[-3:] != "200"}
 
 
-def interleave(app: Flask, told: Events) -> Seen:
-    """Report the events through six clients while the others ask, until all are reported."""
+def interleave(app: Flask, reported: Events) -> Seen:
+    """Report the events through six clients while the others read, until all are reported."""
     seen, done = Seen(), Event()
-    names = [event["transfer_id"] for event in told if "transfer_id" in event]
-    portions = shares(told, REPORTERS, random.Random(1))
+    names = [event["transfer_id"] for event in reported if "transfer_id" in event]
+    portions = shares(reported, REPORTERS, random.Random(1))
 
     def until_done(once: Callable[[int], None]) -> Callable[[], None]:
         def go_on() -> None:
@@ -61,7 +61,7 @@ def interleave(app: Flask, told: Events) -> Seen:
         return go_on
 
     reporters = [_noting(seen, _report(app, seen, share)) for share in portions]
-    others = [until_done(_ask(app, seen, names, chance)) for chance in range(ASKERS)]
+    others = [until_done(_read(app, seen, names, chance)) for chance in range(READERS)]
     others += [until_done(_visit(app, seen)) for _ in range(VISITORS)]
     others += [until_done(_hold(app, seen, f"watcher {number}")) for number in range(WATCHERS)]
     first = [Thread(target=work) for work in reporters]
@@ -80,7 +80,7 @@ def _noting(seen: Seen, work: Callable[[], None]) -> Callable[[], None]:
     def guarded() -> None:
         try:
             work()
-        except Exception as error:  # of the watchers, which have no door between them and the database
+        except Exception as error:  # of the watchers, which have no interface between them and the database
             seen.faults.append(error)
 
     return guarded
@@ -100,10 +100,10 @@ def _report(app: Flask, seen: Seen, portions: list[Events]) -> Callable[[], None
     return report
 
 
-def _ask(app: Flask, seen: Seen, names: list[str], number: int) -> Callable[[int], None]:
+def _read(app: Flask, seen: Seen, names: list[str], number: int) -> Callable[[int], None]:
     client, chance = app.test_client(), random.Random(number)
 
-    def ask(turn: int) -> None:
+    def read(turn: int) -> None:
         match turn % 3:
             case 0:
                 json = {"transfer_id": chance.choice(names)}
@@ -114,7 +114,7 @@ def _ask(app: Flask, seen: Seen, names: list[str], number: int) -> Callable[[int
                 response = client.get(_LATENCY)
         seen.answers[f"public {response.status_code}"] += 1
 
-    return ask
+    return read
 
 
 def _visit(app: Flask, seen: Seen) -> Callable[[int], None]:
@@ -122,7 +122,7 @@ def _visit(app: Flask, seen: Seen) -> Callable[[int], None]:
     signed_in: list[bool] = []
 
     def visit(turn: int) -> None:
-        if not signed_in:  # which may have to be tried again: it writes, and reporters keep the lock
+        if not signed_in:  # which may have to be tried again: it writes, and reporters hold the lock
             if visitor.sign_in(email_of(Role.ADMIN)).status_code == 302:
                 signed_in.append(True)
             return

@@ -1,4 +1,4 @@
-"""Which replica is fresh enough to be asked, and which is left out."""
+"""Which replica is fresh enough to be read, and which is left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def timer() -> Timer:
 
 @pytest.fixture
 def replica(cold_app: Flask, timer: Timer) -> Iterator[Replica]:
-    """As the gateway has it, but looked at by the test alone, on the test's time."""
+    """As the gateway has it, but checked by the test only, on the test's time."""
     database = part_of(cold_app, Database)
     of_gateway = database.public.replica
     assert of_gateway is not None
@@ -78,7 +78,7 @@ def test_lagging_replica_is_left_out_meanwhile(servers: Cluster, replica: Replic
         timer.now += MAX_LAG
         assert not good(replica)
         timer.now += MAX_LAG
-        assert not good(replica), "looking alone makes nothing fresh"
+        assert not good(replica), "a check makes nothing fresh"
     finally:
         servers.replica.run("SELECT pg_wal_replay_resume()")
     eventually(lambda: good(replica))
@@ -122,7 +122,7 @@ def test_lagging_replica_stays_unused_in_outage(servers: Cluster, replica: Repli
     eventually(lambda: good(replica))
 
 
-def test_promoted_replica_serves_while_primary_is_silent(
+def test_promoted_replica_serves_in_outage(
     servers: Cluster, replica: Replica, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     eventually(lambda: good(replica))

@@ -1,4 +1,4 @@
-"""A primary that is stopped with SIGSTOP: it keeps every connection and answers nobody."""
+"""A primary that is stopped with SIGSTOP: its connections stay open and nothing is answered."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ UNKNOWN = "0x" + "ab" * 32
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt={}&slippage_tolerance=3000"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"
 EACH = 24
-"""Questions of each kind at once: more than the workers have connections."""
+"""Requests of each kind at once: more than the workers have connections."""
 
 
-@pytest.fixture(scope="module", params=["alone", "with a replica"])
+@pytest.fixture(scope="module", params=["without", "with"])
 def server(
     servers: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     settings = {"DATABASE_URL": servers.primary.url, "HEALTH_PORT": "0"}
-    if request.param != "alone":
+    if request.param != "without":
         settings["DATABASE_REPLICA_URL"] = servers.replica.url
     with serving("wsgi:app", tmp_path_factory.mktemp("frozen") / "log", **settings) as running:
         yield running
 
 
-def ask(server: Server, method: str, path: str, body: str = "") -> tuple[int, dict[str, Any], float]:
+def send(server: Server, method: str, path: str, body: str = "") -> tuple[int, dict[str, Any], float]:
     """Status, content and seconds of one answer on a connection of its own."""
     began = time.monotonic()
     connection = server.connect(60)
@@ -48,7 +48,7 @@ def ask(server: Server, method: str, path: str, body: str = "") -> tuple[int, di
 
 
 def ready(server: Server) -> tuple[int, dict[str, Any], float]:
-    return ask(server, "GET", "/readyz")
+    return send(server, "GET", "/readyz")
 
 
 @pytest.mark.postgresql
@@ -57,28 +57,28 @@ def test_frozen_primary_delays_as_documented(
 ) -> None:
     for _ in range(20):
         assert ready(server)[0] == 200
-        assert ask(server, "GET", LATENCY)[0] == 200
+        assert send(server, "GET", LATENCY)[0] == 200
     with servers.primary.hanging(), ThreadPoolExecutor(3 * EACH + 1) as pool:
         for _ in range(2):  # with the connections of before, and with those that are opened since
-            asked = []
+            sent = []
             for number in range(EACH):
                 body = json.dumps({"transfer_id": UNKNOWN[:-2] + f"{number:02x}"})
-                asked.append(pool.submit(ask, server, "POST", "/v2/getTransferStatus", body))
-                asked.append(pool.submit(ask, server, "GET", ESTIMATE.format(10**9 + number)))
-                asked.append(pool.submit(ask, server, "GET", LATENCY))
+                sent.append(pool.submit(send, server, "POST", "/v2/getTransferStatus", body))
+                sent.append(pool.submit(send, server, "GET", ESTIMATE.format(10**9 + number)))
+                sent.append(pool.submit(send, server, "GET", LATENCY))
             checks = [pool.submit(ready, server).result() for _ in range(3)]
-            answers = [each.result() for each in asked]
+            answers = [each.result() for each in sent]
             print(f"slowest answer {max(each[2] for each in answers):.1f} s, ", end="")
             print(f"slowest check {max(each[2] for each in checks):.1f} s")
             assert max(seconds for *_, seconds in answers) < REQUESTS_SECONDS + SLACK_SECONDS
             for status, content, _ in answers:
                 assert status in (200, 503), content
                 assert status == 200 or content["err"]["code"] == 500
-            if request.node.callspec.params["server"] != "alone":
+            if request.node.callspec.params["server"] != "without":
                 assert {status for status, *_ in answers} == {200}
             assert {check[0] for check in checks} == {503}
             assert max(check[2] for check in checks) < READY_SECONDS + SLACK_SECONDS
     end = time.monotonic() + 30
     while ready(server)[0] != 200:
         assert time.monotonic() < end, "it was never ready again"
-    assert ask(server, "GET", LATENCY)[0] == 200
+    assert send(server, "GET", LATENCY)[0] == 200

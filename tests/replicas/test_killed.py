@@ -18,8 +18,8 @@ from tests.serving.server import Server, serving
 
 ROUNDS = 2
 PAUSE_SECONDS = 0.01
-"""Between two rounds of one asker: without it they would keep the servers that start from the processor."""
-QUESTIONS = (
+"""Between two rounds of one reader: without it the servers that start would have no processor."""
+REQUESTS = (
     ("POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "0x" + "5".zfill(64)})),
     ("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56", None),
     (
@@ -33,23 +33,23 @@ KIND = {"Content-Type": "application/json"}
 
 
 @dataclass(slots=True)
-class Asker:
-    """Asks every question over one connection until it is told to stop, and keeps what was answered."""
+class Reader:
+    """Sends every request over one connection until it is stopped, and stores the answers."""
 
     server: Server
     stopped: threading.Event
-    answers: dict[str, Counter[bytes]] = field(default_factory=lambda: {q[1]: Counter() for q in QUESTIONS})
+    answers: dict[str, Counter[bytes]] = field(default_factory=lambda: {q[1]: Counter() for q in REQUESTS})
     failures: list[str] = field(default_factory=list)
 
     @property
     def rounds(self) -> int:
-        """How often the first question was answered."""
-        return self.answers[QUESTIONS[0][1]].total()
+        """How often the first request was answered."""
+        return self.answers[REQUESTS[0][1]].total()
 
     def run(self) -> None:
         connection = self.server.connect()
         while not self.stopped.is_set():
-            for method, path, body in QUESTIONS:
+            for method, path, body in REQUESTS:
                 try:
                     connection.request(method, path, body, KIND)
                     response = connection.getresponse()
@@ -72,9 +72,9 @@ def reads_of(node: Node) -> int:
     return int(node.run(f"SELECT count(*) FROM pg_stat_activity WHERE {read} AND {others}"))
 
 
-def more_than(askers: list[Asker], rounds: list[int]) -> bool:
+def more_than(readers: list[Reader], rounds: list[int]) -> bool:
     """Whether every one of them was answered at least twenty times since."""
-    return all(asker.rounds > before + 20 for asker, before in zip(askers, rounds, strict=True))
+    return all(reader.rounds > before + 20 for reader, before in zip(readers, rounds, strict=True))
 
 
 @pytest.mark.postgresql
@@ -83,25 +83,25 @@ def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> 
     log = tmp_path / "log"
     stopped = threading.Event()
     with serving("wsgi:app", log, **settings) as server:
-        askers = [Asker(server, stopped) for _ in range(4)]
-        threads = [threading.Thread(target=asker.run) for asker in askers]
+        readers = [Reader(server, stopped) for _ in range(4)]
+        threads = [threading.Thread(target=reader.run) for reader in readers]
         for thread in threads:
             thread.start()
         try:
             for _ in range(ROUNDS):
                 eventually(lambda: reads_of(servers.replica) > 0)
                 servers.replica.kill()
-                eventually(partial(more_than, askers, [asker.rounds for asker in askers]))
+                eventually(partial(more_than, readers, [reader.rounds for reader in readers]))
                 servers.replica.start()
             eventually(lambda: reads_of(servers.replica) > 0)
         finally:
             stopped.set()
             for thread in threads:
                 thread.join()
-    assert [failure for asker in askers for failure in asker.failures] == []
-    for _, path, _ in QUESTIONS:
-        given = {answer for asker in askers for answer in asker.answers[path]}
-        assert len(given) == 1, "the primary and the replica say the same"
+    assert [failure for reader in readers for failure in reader.failures] == []
+    for _, path, _ in REQUESTS:
+        given = {answer for reader in readers for answer in reader.answers[path]}
+        assert len(given) == 1, "the primary and the replica answer the same"
         assert json.loads(given.pop())["err"] is None
     assert "Traceback" not in log.read_text()
     assert "the replica is not used: it does not respond" in log.read_text()

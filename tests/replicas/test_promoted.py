@@ -1,4 +1,4 @@
-"""A URL of two servers: whoever waits for the former primary is freed once the other one has taken over."""
+"""A URL of two servers: what waits for the former primary is freed once the other one has taken over."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def wait_for_it(engine: Engine, connection: Connection) -> float:
     return time.monotonic() - began
 
 
-def test_nobody_waits_for_the_former_primary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_for_former_primary_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with cluster(tmp_path) as servers, ThreadPoolExecutor(1) as threads:
         url, server = url_of(servers, monkeypatch), OneServer()
         feed, reads = engine_for(url, FEED, server), engine_for(url, PUBLIC, server, **READER_OPTIONS)

@@ -56,7 +56,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Regions(Struct, frozen=True):
-    """A gateway beside the primary, and one for callers far away. Each has a replica beside it.
+    """A gateway next to the primary, and one for callers far away. Each has a replica next to it.
 
     :param far_url: of the primary, as the far region reaches it.
     """
@@ -134,7 +134,7 @@ def written(times: Sequence[float]) -> str:
 
 @contextmanager
 def reported(server: Server) -> Iterator[list[float]]:
-    """A reporter beside the primary posts a send ten times a second; how long each answer took."""
+    """A reporter next to the primary posts a send ten times a second; how long each answer took."""
     ended, times = Event(), list[float]()
 
     def report() -> None:
@@ -168,7 +168,7 @@ def test_distant_reads_stay_local(regions: Regions) -> None:
     assert far < near + AWAY, "a round trip takes twice as long"
 
 
-def test_commit_is_visible_remotely_on_arrival(regions: Regions) -> None:
+def test_commit_is_visible_far_away_on_arrival(regions: Regions) -> None:
     for name, server, way in (("near", regions.near, 0.0), ("far", regions.far, AWAY)):
         times = []
         for _ in range(100):
@@ -235,7 +235,7 @@ def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
     taken, seen, late = [], [], 0
     with reported(regions.near) as reports:
         time.sleep(2)
-        alone = list(reports)
+        before = list(reports)
         for _ in range(20):
             transfer_id = refundable(regions.near)
             request = base64.b64encode(withdraw_req(transfer_id)).decode()
@@ -245,7 +245,7 @@ def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
             late += times_late
             seen.append(seconds_until(lambda: status(regions.far, transfer_id) == 7))  # noqa: B023
     print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more, {late} late")
-    print(f"reports beside the primary: {written(alone)} ms alone, {written(reports)} ms meanwhile")
+    print(f"reports next to the primary: {written(before)} ms before, {written(reports)} ms meanwhile")
     assert late <= len(taken) / 2, "most are answered at once"
     assert 4 * AWAY < statistics.median(taken) < 5
     assert statistics.median(seen) < AWAY + FRESH + SLACK
@@ -276,17 +276,17 @@ def refundable(server: Server) -> str:
 
 
 def test_the_feed_is_not_for_far_away(regions: Regions) -> None:
-    """The gateway there has no such interface. One that had it would keep all writers waiting."""
+    """The gateway there has no such interface. One that had it would have all writers wait."""
     assert regions.far.ask("POST", "/ingest/v1/events").status == 404
     settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}
     with serving("wsgi:app", regions.folder / "feed", WEB_CONCURRENCY="1", **settings) as server:
         new_transfer(server)
         with reported(regions.near) as reports:
             time.sleep(2)
-            alone, began = list(reports), time.monotonic()
+            before, began = list(reports), time.monotonic()
             tell(server, *(sent(f"0x{secrets.token_hex(32)}") for _ in range(10)))
             taken = time.monotonic() - began
-    print(f"ten lines reported far away: {1000 * taken:.0f} ms, beside the primary {written(alone)} ms,")
+    print(f"ten lines reported far away: {1000 * taken:.0f} ms, next to the primary {written(before)} ms,")
     print(f"and {written(reports)} ms meanwhile")
     assert taken > 20 * AWAY
     assert max(reports) > taken / 2, "the others wait for it"

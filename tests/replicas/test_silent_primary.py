@@ -1,4 +1,4 @@
-"""Reads while the primary is silent: whoever serves, they are as fast from the replica as before."""
+"""Reads while the primary is silent: with either server they are as fast from the replica as before."""
 
 from __future__ import annotations
 
