@@ -23,7 +23,7 @@ from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import audited_of
 from tests.databases import BACKENDS
-from tests.faults.kept import gateway_on, lives
+from tests.faults.stored import gateway_on, lives
 from tests.feed.services.pruning import OF_TRANSFERS, without
 from tests.feed.services.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment

@@ -21,7 +21,7 @@ from app.http.application import part_of
 from app.transfers.models import Transfer, TransferAccount
 from tests.amounts import few_or_many
 from tests.databases import BACKENDS
-from tests.faults.kept import gateway_on, lives
+from tests.faults.stored import gateway_on, lives
 from tests.feed.services.world import feed, projections
 from tests.serving.server import ROOT, environment
 
