@@ -1,4 +1,4 @@
-"""SIGKILL while projections are rebuilt and events come in: a further replay ends with what the log has."""
+"""SIGKILL while old transfers are pruned or projections rebuilt, and events come in: a further run ends well."""
 
 from __future__ import annotations
 
@@ -9,108 +9,164 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from flask import Flask
 from sqlalchemy import delete, func, select
 
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.feed.services.reprojection import replay
 from app.http.application import part_of
-from app.transfers.models import Transfer, TransferAccount
+from app.transfers.models import PrunedTransfer, Transfer, TransferAccount
+from tests.actors import TESTER
 from tests.amounts import few_or_many
+from tests.applications import audited_of
 from tests.databases import BACKENDS
 from tests.faults.stored import gateway_on, lives
-from tests.feed.services.world import feed, projections
+from tests.feed.services.pruning import OF_TRANSFERS, without
+from tests.feed.services.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment
 
-OLD = 1_000
-NEW = 60
-FLASK = (sys.executable, "-m", "flask", "--app", "wsgi", "events")
+AMOUNT = 1_000_000_000
+"""Sent by each transfer."""
+
+COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events")
+PRUNE = ("prune", "--before", (NOW - timedelta(hours=1)).isoformat())
+REPLAY = ("replay",)
+
+Projections = dict[str, list[tuple[Any, ...]]]
 
 
-def transfers(database: Database) -> int:
+def state(database: Database) -> Projections:
+    with reading(database.engine) as connection:
+        return projections(connection)
+
+
+def rows(database: Database, model: type[PrunedTransfer | Transfer]) -> int:
     with reading(database.reads) as connection:
-        return connection.scalar(select(func.count()).select_from(Transfer)) or 0
+        return connection.scalar(select(func.count()).select_from(model)) or 0
 
 
-def start(url: str, log: Path) -> subprocess.Popen[bytes]:
+def has_more(database: Database, model: type[PrunedTransfer | Transfer], than: int) -> bool:
+    return rows(database, model) > than
+
+
+def start(url: str, log: Path, command: tuple[str, ...]) -> subprocess.Popen[bytes]:
     with log.open("ab") as file:
         return subprocess.Popen(
-            (*FLASK, "replay"), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=file, stderr=file
+            (*COMMAND, *command), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=file, stderr=file
         )
 
 
-def kill_in_the_middle(database: Database, process: subprocess.Popen[bytes], chance: random.Random) -> None:
-    """Once it has rebuilt something, at any moment."""
-    before = transfers(database)
-    while transfers(database) < before + 150:
+@contextmanager
+def reported(app: Flask, first: int, count: int) -> Iterator[Callable[[], None]]:
+    """Gives a function that begins to report so many transfers; with the block all of them are reported."""
+    events, accepted = lives(first, count, -1_800), list[int]()
+
+    def report() -> None:
+        with app.app_context():
+            for event in events:
+                accepted.append(feed(app, event).accepted)
+                time.sleep(0.05)
+
+    reporter = threading.Thread(target=report)
+    yield reporter.start
+    reporter.join()
+    assert accepted == [1] * len(events)
+
+
+def kill_in_the_middle(process: subprocess.Popen[bytes], begun: Callable[[], bool], seconds: float) -> None:
+    """Kill it some seconds after it has begun to write."""
+    while not begun():
         assert process.poll() is None, "it ended before it was killed"
         time.sleep(0.001)
-    time.sleep(chance.uniform(0, 0.05))
+    time.sleep(seconds)
     process.kill()
     assert process.wait() == -9
+
+
+@pytest.mark.parametrize("kills", few_or_many(1, 3))
+@pytest.mark.parametrize("url", BACKENDS, indirect=True)
+def test_killed_prune_counts_once(url: str, tmp_path: Path, kills: int) -> None:
+    chance, log, old, new = random.Random(1), tmp_path / "log", 3_000, 40
+    with gateway_on(url) as app:
+        database = part_of(app, Database)
+        assert feed(app, *lives(0, old, -86_400)).accepted == 2 * old
+        with reported(app, old, new) as begin:
+            for number in range(kills):
+                process = start(url, log, PRUNE)
+                if number == 0:
+                    begin()
+                before = rows(database, PrunedTransfer)
+                begun = partial(has_more, database, PrunedTransfer, before)
+                kill_in_the_middle(process, begun, chance.uniform(0, 0.1))
+            assert 0 < rows(database, PrunedTransfer) < old, "every kill came while there was work left"
+        half = state(database)
+        assert start(url, log, PRUNE).wait() == 0, log.read_text()
+        assert rows(database, PrunedTransfer) == old
+        after = state(database)
+        gone = {bytes.fromhex(transfer_id(n)[2:]) for n in range(old)}
+        assert without(after, set()) == without(half, gone)
+        assert {name: len(after[name]) for name in OF_TRANSFERS if len(after[name])} == {
+            "transfers": new, "latency_records": new, "transfer_blocks": 2 * new
+        }  # fmt: skip
+        assert_sums_have_all(after, old + new)
+        replay(*audited_of(app), actor=TESTER)
+        assert state(database) == after
+
+
+@pytest.mark.parametrize("kills", few_or_many(1, 3))
+@pytest.mark.parametrize("url", BACKENDS, indirect=True)
+def test_killed_replay_is_completed_by_another(url: str, tmp_path: Path, kills: int) -> None:
+    chance, log, old, new = random.Random(1), tmp_path / "log", 1_000, 60
+    with gateway_on(url) as app:
+        database = part_of(app, Database)
+        assert feed(app, *lives(0, old, -86_400)).accepted == 2 * old
+        before = state(database)
+        with writing(database.engine) as connection:  # what is left of them are the sums
+            connection.execute(delete(TransferAccount))
+            connection.execute(delete(Transfer))
+        with reported(app, old, new) as begin:
+            for number in range(kills):
+                process = start(url, log, REPLAY)
+                if number == 0:
+                    begin()
+                most = rows(database, Transfer) + 149  # with those of the events that come in
+                begun = partial(has_more, database, Transfer, most)
+                kill_in_the_middle(process, begun, chance.uniform(0, 0.05))
+            assert rows(database, Transfer) < old, "every kill came while there was work left"
+            code, printed, _ = on_a_terminal(url)
+            assert code == 1
+            assert ": is missing" in printed
+            assert start(url, log, REPLAY).wait() == 0, log.read_text()
+        code, printed, shown = on_a_terminal(url)
+        assert (code, printed) == (0, f"verified: {old + new} transfers, 0 rows differ from the log\n")
+        assert "100%" in shown
+        after = state(database)
+        assert set(before["transfers"]) <= set(after["transfers"])
+        assert_sums_have_all(after, old + new)
+
+
+def assert_sums_have_all(found: Projections, transfers: int) -> None:
+    sums = {row[0]: row[2:] for row in found["pool_counters"]}
+    assert sums[1][1] == transfers * AMOUNT
 
 
 def on_a_terminal(url: str) -> tuple[int, str, str]:
     """The exit code of ``events verify``, what it prints, and what a terminal shows with it."""
     ours, its = pty.openpty()
     with subprocess.Popen(
-        (*FLASK, "verify"), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=subprocess.PIPE, stderr=its
+        (*COMMAND, "verify"), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=subprocess.PIPE, stderr=its
     ) as process:
         os.close(its)
         printed, _ = process.communicate()
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
     return process.returncode, printed.decode(), shown
-
-
-@pytest.fixture
-def reporting() -> Iterator[threading.Event]:
-    stopped = threading.Event()
-    yield stopped
-    stopped.set()
-
-
-@pytest.mark.parametrize("kills", few_or_many(1, 3))
-@pytest.mark.parametrize("url", BACKENDS, indirect=True)
-def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event, kills: int) -> None:
-    chance, log = random.Random(1), tmp_path / "log"
-    with gateway_on(url) as app:
-        database = part_of(app, Database)
-        assert feed(app, *lives(0, OLD, -86_400)).accepted == 2 * OLD
-        with reading(database.engine) as connection:
-            before = projections(connection)
-        with writing(database.engine) as connection:  # what is left of them are the sums
-            connection.execute(delete(TransferAccount))
-            connection.execute(delete(Transfer))
-        new, taken = lives(OLD, NEW, -1_800), []
-
-        def report() -> None:
-            with app.app_context():
-                for reported in new:
-                    taken.append(feed(app, reported).accepted)
-                    reporting.wait(0.05)
-
-        reporter = threading.Thread(target=report)
-        for number in range(kills):
-            process = start(url, log)
-            if number == 0:
-                reporter.start()
-            kill_in_the_middle(database, process, chance)
-        assert transfers(database) < OLD, "every kill came while there was work left"
-        code, printed, _ = on_a_terminal(url)
-        assert code == 1
-        assert ": is missing" in printed
-        assert start(url, log).wait() == 0, log.read_text()
-        reporter.join()
-        assert taken == [1] * 2 * NEW
-        code, printed, shown = on_a_terminal(url)
-        assert (code, printed) == (0, f"verified: {OLD + NEW} transfers, 0 rows differ from the log\n")
-        assert "100%" in shown
-        with reading(database.engine) as connection:
-            after = projections(connection)
-        assert set(before["transfers"]) <= set(after["transfers"])
-        totals = {row[0]: row[2:] for row in after["pool_counters"]}
-        assert totals[1][1] == (OLD + NEW) * 1_000_000_000

@@ -24,8 +24,8 @@ from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import application, audited_of
 from tests.databases import BACKENDS
-from tests.faults.stored import assert_acknowledged_is_stored_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
+from tests.faults.stored import assert_acknowledged_is_stored_once, gateway_on
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, feed, projections
 from tests.feed.views.kit import TOKEN
