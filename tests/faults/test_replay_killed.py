@@ -1,4 +1,4 @@
-"""SIGKILL while old transfers are pruned or projections rebuilt, and events come in: a further run ends well."""
+"""SIGKILL while old transfers are pruned or projections rebuilt: a further run ends with what the log has."""
 
 from __future__ import annotations
 

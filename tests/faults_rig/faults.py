@@ -29,25 +29,9 @@ class Fault:
     name: str
     begin: Callable[[Stage], None]
     end: Callable[[Stage], None] | None = None
-    prepare: Callable[[Stage], None] = lambda _stage: None
-    restore: Callable[[Stage], None] = lambda _stage: None
-    possible: Callable[[Stage], bool] = lambda _stage: True
-
-
-def _stop(stage: Stage) -> None:
-    stage.primary.stop()
-
-
-def _start(stage: Stage) -> None:
-    stage.primary.start()
-
-
-def _freeze(stage: Stage) -> None:
-    stage.primary.signal(signal.SIGSTOP)
-
-
-def _thaw(stage: Stage) -> None:
-    stage.primary.signal(signal.SIGCONT)
+    prepare: Callable[[Stage], None] = lambda _: None
+    restore: Callable[[Stage], None] = lambda _: None
+    possible: Callable[[Stage], bool] = lambda _: True
 
 
 def _fail_over(stage: Stage) -> None:
@@ -63,18 +47,6 @@ def _fail_over(stage: Stage) -> None:
 def _restart_pooler(stage: Stage) -> None:
     stage.bouncer.end(signal.SIGKILL)
     stage.bouncer.start()
-
-
-def _end_redis(stage: Stage) -> None:
-    stage.redis.end(signal.SIGKILL)
-
-
-def _start_redis(stage: Stage) -> None:
-    stage.redis.start()
-
-
-def _kill_worker(stage: Stage) -> None:
-    stage.gateways[0].kill_worker()
 
 
 def _restart_all(stage: Stage) -> None:
@@ -99,54 +71,45 @@ def _free_disk(stage: Stage) -> None:
         stage.primary.start()
 
 
-def _own_clock(stage: Stage) -> None:
-    stage.gateways[0].end()
-    stage.gateways[0].start_with_a_clock()
-
-
-def _usual_clock(stage: Stage) -> None:
-    stage.gateways[0].end()
-    stage.gateways[0].start()
-
-
-def _move_clock(stage: Stage) -> None:
-    _set_clock(stage.gateways[0], HOUR)
-
-
-def _right_clock(stage: Stage) -> None:
-    _set_clock(stage.gateways[0], 0)
-
-
 def _set_clock(gateway: Gateway, seconds: int) -> None:
     new = gateway.clock.with_suffix(".new")
     new.write_text(f"{seconds:+d}\n")
     new.rename(gateway.clock)
 
 
-def _pause_replay(stage: Stage) -> None:
-    stage.replica.query("SELECT pg_wal_replay_pause()")
-
-
-def _resume_replay(stage: Stage) -> None:
-    stage.replica.query("SELECT pg_wal_replay_resume()")
+def _restart_gateway(stage: Stage, *, own_clock: bool) -> None:
+    gateway = stage.gateways[0]
+    gateway.end()
+    if own_clock:
+        gateway.start_with_a_clock()
+    else:
+        gateway.start()
 
 
 FAULTS = (
-    Fault("nothing happens", lambda _stage: None),
-    Fault("database stopped", _stop, _start),
-    Fault("database frozen", _freeze, _thaw),
+    Fault("nothing happens", lambda _: None),
+    Fault("database stopped", lambda stage: stage.primary.stop(), lambda stage: stage.primary.start()),
+    Fault(
+        "database frozen",
+        lambda stage: stage.primary.signal(signal.SIGSTOP),
+        lambda stage: stage.primary.signal(signal.SIGCONT),
+    ),
     Fault("PgBouncer restarted", _restart_pooler),
-    Fault("Redis gone", _end_redis, _start_redis),
-    Fault("a worker killed", _kill_worker),
+    Fault("Redis gone", lambda stage: stage.redis.end(signal.SIGKILL), lambda stage: stage.redis.start()),
+    Fault("a worker killed", lambda stage: stage.gateways[0].kill_worker()),
     Fault("rolling restart", _restart_all),
-    Fault("replica lagging", _pause_replay, _resume_replay),
+    Fault(
+        "replica lagging",
+        lambda stage: stage.replica.query("SELECT pg_wal_replay_pause()"),
+        lambda stage: stage.replica.query("SELECT pg_wal_replay_resume()"),
+    ),
     Fault(
         "clock moved by an hour",
-        _move_clock,
-        _right_clock,
-        prepare=_own_clock,
-        restore=_usual_clock,
-        possible=lambda _stage: FAKETIME.exists(),
+        lambda stage: _set_clock(stage.gateways[0], HOUR),
+        lambda stage: _set_clock(stage.gateways[0], 0),
+        prepare=lambda stage: _restart_gateway(stage, own_clock=True),
+        restore=lambda stage: _restart_gateway(stage, own_clock=False),
+        possible=lambda _: FAKETIME.exists(),
     ),
     Fault("disk full", _fill_disk, _free_disk, possible=lambda stage: stage.disk is not None),
     Fault("failed over to the replica", _fail_over),

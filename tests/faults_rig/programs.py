@@ -21,7 +21,7 @@ from tests.faults_rig.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
 from tests.load.served import GATEWAY
 from tests.programs import found
 
-TIMEOUT_SECONDS: Final = 60
+TIMEOUT_SECONDS: Final = 180
 NEEDED: Final = ("nginx", "pgbouncer", "redis-server")
 FAKETIME: Final = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 

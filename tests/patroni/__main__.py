@@ -22,7 +22,7 @@ from msgspec import Struct
 from app.db.database import Database
 from app.http.application import part_of
 from tests.faults_rig.figures import longest_gap, p99
-from tests.faults_rig.programs import Gateway, Nginx, status_of
+from tests.faults_rig.programs import Gateway, Nginx, status_of, wait_for
 from tests.load.events import TOKEN
 from tests.load.questions import (
     estimate_questions,
@@ -34,7 +34,7 @@ from tests.load.questions import (
 )
 from tests.load.steady import GOOD, steady_load
 from tests.patroni.faults import FAULTS, Fault
-from tests.patroni.nodes import Cluster, cluster, lacking, wait_for
+from tests.patroni.nodes import Cluster, cluster, lacking
 from tests.patroni.reporters import Twins
 from tests.postgres import gateway_on
 
@@ -138,7 +138,7 @@ def served() -> Iterator[Served]:
 def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, before: float = 6) -> Result:
     """Load, the fault, and the time until the nodes are whole again."""
     nodes = running.cluster
-    wait_for("three nodes", nodes.is_whole)
+    nodes.wait()
     reporters = Twins([gateway.port for gateway in running.gateways], first)
     with (
         reporters.at_work(),

@@ -13,8 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPException, HTTPSConnection
 from pathlib import Path
@@ -26,6 +25,7 @@ import psutil
 import psycopg
 
 from tests.deploy.files import ROOT, env_file
+from tests.faults_rig.programs import wait_for
 from tests.programs import found
 from tests.site.snippets import Block, block_of
 
@@ -41,7 +41,6 @@ ADDRESSES: Final = {"db1": "198.51.100.11", "db2": "198.51.100.12", "db3": "198.
 NETWORK: Final = "198.51.100.0/24"
 BRIDGE: Final = "gw-nodes"
 OWNER_PASSWORD, PASSWORD = "owner-secret", "gateway-secret"
-TIMEOUT_SECONDS: Final = 180
 
 PAGE: Final = "docs/failover.md"
 PREPARE, AUTHORITY, CERTIFICATES, MAKE, FIRST = (
@@ -295,6 +294,10 @@ class Cluster:
             and len({each.get("timeline") for each in members}) == 1
         )
 
+    def wait(self) -> None:
+        """Wait until it is whole."""
+        wait_for("three nodes", self.is_whole)
+
     def url(self, role: str, attributes: str, scheme: str = "postgresql") -> str:
         """A URL that names no single machine."""
         password = {"gateway": PASSWORD, "gateway_owner": OWNER_PASSWORD}[role]
@@ -323,7 +326,7 @@ class Cluster:
             node.link("up")
             node.signal(signal.SIGCONT, "patroni", "postgres", "etcd")
             node.start()
-        wait_for("three nodes", self.is_whole)
+        self.wait()
 
 
 @contextmanager
@@ -355,21 +358,9 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             stack.callback(node.end)
             node.start()
         made = Cluster(nodes)
-        wait_for("three nodes", made.is_whole)
+        made.wait()
         made.leader.type(FIRST)
         yield made
-
-
-def wait_for(what: str, happens: Callable[[], bool], seconds: float = TIMEOUT_SECONDS) -> None:
-    """Wait for something that other processes bring about.
-
-    :raises RuntimeError: it does not happen.
-    """
-    end = time.monotonic() + seconds
-    while not happens():
-        if time.monotonic() > end:
-            raise RuntimeError(f"{what}: it never happened")
-        time.sleep(0.2)
 
 
 def _run(*command: str) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 
 from tests.deploy.files import DEPLOY, documents
+from tests.faults_rig.programs import wait_for
 from tests.patroni.__main__ import EVENTS, Served, measure, served
 from tests.patroni.faults import FAULTS, Fault
 from tests.patroni.nodes import (
@@ -22,7 +23,6 @@ from tests.patroni.nodes import (
     PREPARE,
     Node,
     lacking,
-    wait_for,
 )
 from tests.programs import missing
 from tests.site.snippets import block_of
@@ -78,7 +78,7 @@ def test_switchover_moves_the_archive(everything: Served) -> None:
     assert former.type(LIST).count("Sync Standby") == 2
     names = {"--master db1": f"--master {former.name}", "--candidate db2": f"--candidate {other.name}"}
     assert "Successfully switched over" in former.type(SWITCH, names)
-    wait_for("three nodes", cluster.is_whole)
+    cluster.wait()
     assert cluster.leader is other
     assert re.search(rf"^ *{former.name} +\| t +\| reserved", other.type(SLOTS), re.M)
     other.type(ARCHIVE)
@@ -87,7 +87,7 @@ def test_switchover_moves_the_archive(everything: Served) -> None:
     other.run("pgbackrest --stanza=gateway --type=diff backup")
     assert other.type(BACKUPS).count("diff backup") == 1
     former.type(COPY, {"gateway db1": f"gateway {former.name}"})
-    wait_for("three nodes", cluster.is_whole)
+    cluster.wait()
     log = (everything.folder / former.name / "etcd.log").read_text()
     assert "unrecognized environment variable" not in log
 
@@ -108,7 +108,7 @@ def succeeds(condition: str, node: Node) -> bool:
 
 def test_nodes_expose_metrics_of_alerts(everything: Served) -> None:
     cluster = everything.cluster
-    wait_for("three nodes", cluster.is_whole)
+    cluster.wait()
     (rules,) = documents(DEPLOY / "prometheus/alerts.yml")
     named = set(re.findall(r"\bpatroni_\w+", str(rules)))
     assert len(named) == 4
@@ -192,7 +192,7 @@ def test_lost_node_is_replaced(everything: Served) -> None:
     living.type(MEMBER, names)
     lost.make(JOIN)
     lost.start()
-    wait_for("three nodes", cluster.is_whole)
+    cluster.wait()
 
 
 def test_nodes_are_restored_to_a_moment(everything: Served) -> None:
@@ -211,7 +211,7 @@ def test_nodes_are_restored_to_a_moment(everything: Served) -> None:
             node.type(FOLLOW)
         node.start()
         wait_for("the node", partial(is_up, node))
-    wait_for("three nodes", cluster.is_whole)
+    cluster.wait()
     assert cluster.leader is first
     assert [node.run(f"{write} 'SELECT name FROM actions'") for node in cluster.nodes] == ["good\n"] * 3
     settings = first.run("patronictl -c /etc/patroni/config.yml show-config")
