@@ -100,12 +100,12 @@ def test_every_variable_is_a_setting(where: str, variables: dict[str, str]) -> N
     assert all(isinstance(value, str) for value in variables.values()), "YAML has read a number or a truth"
 
 
-def test_the_image_sets_nothing_else() -> None:
+def test_image_sets_nothing_else() -> None:
     assert [name for name in image_variables() if not is_setting(name) and name not in OTHERS] == []
 
 
 @pytest.mark.parametrize("name", ["image", *units()])
-def test_a_traceback_is_logged_without_parsing(name: str, tmp_path: Any) -> None:
+def test_traceback_is_logged_without_parsing(name: str, tmp_path: Any) -> None:
     """Python parses a line to mark a part of it. In 3.11 that fails where two threads do it at once."""
     variables = image_variables() if name == "image" else dict(environments())[f"systemd {name}"]
     raising = tmp_path / "raising.py"
@@ -116,7 +116,7 @@ def test_a_traceback_is_logged_without_parsing(name: str, tmp_path: Any) -> None
 
 
 @pytest.mark.parametrize(("where", "variables"), list(environments()))
-def test_the_values_are_accepted(
+def test_setting_values_are_accepted(
     where: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """With a file behind each name of one, and compose's own variables at their defaults."""
@@ -257,7 +257,7 @@ def test_every_named_secret_is_provided() -> None:
         assert set(named) == given, name
 
 
-def test_the_script_makes_every_secret_of_compose() -> None:
+def test_script_makes_every_secret_of_compose() -> None:
     script = (DEPLOY / "compose/make-secrets").read_text()
     for name, secret in compose()["secrets"].items():
         assert secret["file"] == f"compose/secrets/{name}"
@@ -366,7 +366,7 @@ def test_nginx_closes_gateway_connections_first() -> None:
 READS_BY_POST = {"estimateAmtByPost", "getTransferStatus", "getTransferStatuses"}
 
 
-def test_every_operation_that_writes_is_in_the_rule() -> None:
+def test_rule_has_every_writing_operation() -> None:
     (rule,) = re.findall(
         r'location ~ "(.*)" \{\n        proxy_pass \$gateway_writes;',
         (DEPLOY / "nginx/gateway.conf").read_text(),
@@ -383,7 +383,7 @@ def test_every_operation_that_writes_is_in_the_rule() -> None:
     assert [name for name in calls if re.search(rule, f"/sgn.gateway.v1.Web/{name}")] == ["WithdrawLiquidity"]
 
 
-def test_the_guide_takes_ten_commands() -> None:
+def test_guide_needs_ten_commands() -> None:
     """From a fresh machine to a network and an operator."""
     blocks = blocks_of("docs/operations.md", "sh")
     first = next(number for number, block in enumerate(blocks) if "git clone URL" in block.code)

@@ -41,7 +41,7 @@ def nginx(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield running
 
 
-def test_an_answer_is_that_of_the_gateway(server: Server, nginx: Nginx) -> None:
+def test_answer_is_that_of_the_gateway(server: Server, nginx: Nginx) -> None:
     body = json.dumps({"transfer_id": new_transfer(server)}).encode()
     headers = {"Content-Type": "application/json"}
     connection = server.connect()
@@ -51,7 +51,7 @@ def test_an_answer_is_that_of_the_gateway(server: Server, nginx: Nginx) -> None:
     assert response.headers["Strict-Transport-Security"]  # so the gateway knows that it was https
 
 
-def test_a_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
+def test_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
     transfer_id = new_transfer(server)
     connection = nginx.connect()
     connection.request("GET", f"/v2/transferEvents?transfer_id={transfer_id}")
@@ -80,7 +80,7 @@ def test_waiting_request_is_answered_on_change(server: Server, nginx: Nginx) -> 
     assert json.load(connection.getresponse())["status"] == 5
 
 
-def test_a_large_upload_goes_through(nginx: Nginx) -> None:
+def test_large_upload_goes_through(nginx: Nginx) -> None:
     """Beyond what the public may send, and beyond nginx's own default; each line is judged."""
     lines = (json.dumps({"no event": "x" * 40}).encode() + b"\n") * 20_000
     assert len(lines) > 1024 * 1024

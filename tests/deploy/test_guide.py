@@ -191,7 +191,7 @@ def test_commands_read_settings_as_systemd_does(machine: Machine, value: str) ->
     assert done.stdout == f"{value}|{value}|1|--app wsgi watch\n"
 
 
-def test_changed_settings_restart_only_their_server(machine: Machine) -> None:
+def test_changed_settings_restart_their_server(machine: Machine) -> None:
     machine.install()
     (machine.etc / "pgbouncer/pgbouncer.ini").write_text("[pgbouncer]\n")
     assert re.findall("systemctl restart (.*)", machine.install()) == ["pgbouncer "]
@@ -204,7 +204,7 @@ def test_host_name_follows_the_settings(machine: Machine) -> None:
     assert f"PUBLIC_ORIGIN=https://{HOST}:8443" in settings
 
 
-def test_the_watcher_starts_once_nodes_are_named(machine: Machine) -> None:
+def test_watcher_starts_once_nodes_are_named(machine: Machine) -> None:
     assert "--now gateway-watcher" not in machine.install()
     (machine.etc / "gateway/chains.env").write_text("RPC_URL_ETHEREUM=https://node.example.net\n")
     assert "systemctl enable -q --now gateway-watcher" in machine.install()
@@ -222,7 +222,7 @@ def test_nginx_waits_for_a_certificate(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("day", "kind"), [("2026-11-29", "full"), ("2026-11-30", "diff"), ("2026-12-05", "diff")]
 )
-def test_a_full_backup_each_sunday(tmp_path: Path, day: str, kind: str) -> None:
+def test_backup_is_full_on_sundays(tmp_path: Path, day: str, kind: str) -> None:
     """pgBackRest retains so many full ones: without another one neither backups nor the archive expire."""
     unit = (DEPLOY / "postgres/gateway-backup.service").read_text()
     (line,) = re.findall("^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE)

@@ -120,7 +120,7 @@ def ends_soon(receiver: socket) -> bool:
     return not all(beats(receiver, QUIET) for _ in range(20))
 
 
-def test_the_probe_of_kubernetes_sees_a_beat(url: str, tmp_path: Path) -> None:
+def test_probe_of_kubernetes_sees_a_beat(url: str, tmp_path: Path) -> None:
     notify = str(tmp_path / "notify")
     (probe,) = {tuple(each["livenessProbe"]["exec"]["command"]) for each in beating()}
     command = [sys.executable, *probe[1:]]
@@ -134,7 +134,7 @@ def test_the_probe_of_kubernetes_sees_a_beat(url: str, tmp_path: Path) -> None:
         assert process.wait(SECONDS) == 0
 
 
-def test_the_probe_fails_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probe_fails_without_a_beat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
     monkeypatch.setattr(heartbeat, "PROBE_SECONDS", 0.1)
     with pytest.raises(TimeoutError):

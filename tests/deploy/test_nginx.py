@@ -71,7 +71,7 @@ def requests_of(places: Places) -> dict[str, list[tuple[str, str]]]:
     return {name: upstream.requests for name, upstream in places.items() if upstream.requests}
 
 
-def test_the_configuration_is_accepted(tmp_path: Path) -> None:
+def test_configuration_is_accepted(tmp_path: Path) -> None:
     nginx = install(tmp_path, dict.fromkeys(PLACES.values(), 1))
     printed = subprocess.run(command(nginx, "-t"), capture_output=True, text=True, check=False).stderr
     assert "test is successful" in printed
@@ -117,7 +117,7 @@ def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, passed: bool
     assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == passed
 
 
-def test_a_request_without_an_id_gets_one(places: Places) -> None:
+def test_request_without_an_id_gets_one(places: Places) -> None:
     _, body = places.nginx.ask("GET", "/")
     received = json.loads(body)["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", received)
@@ -207,7 +207,7 @@ def test_bodies_are_bounded(places: Places, path: str, port: int, most: int) -> 
         assert places.nginx.ask("POST", path, b" " * most, port=port)[0].status == 200
 
 
-def test_what_nginx_refuses_has_the_envelope(places: Places) -> None:
+def test_refusal_has_every_field_and_header(places: Places) -> None:
     response, body = places.nginx.ask("GET", "/admin/", headers={"X-Request-Id": "a-refused-one"})
     refused = json.loads(body)
     assert refused.pop("err") == {"code": 500, "msg": "there is nothing at this path"}
@@ -264,7 +264,7 @@ def test_stopped_gateway_fails_no_request(tmp_path: Path) -> None:
                 assert nginx.ask(method, path, b"{}")[0].status == 200
 
 
-def test_the_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
+def test_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
     """The gateway bounds none of them: it leaves that to this proxy."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(20)

@@ -105,7 +105,7 @@ def test_broken_chunks_have_the_envelope(nginx: Nginx) -> None:
     assert_is_envelope(response, body, 400, "the request cannot be read")
 
 
-def test_a_refused_head_request_has_headers_only(nginx: Nginx) -> None:
+def test_refused_head_request_has_headers_only(nginx: Nginx) -> None:
     response, body = answer(nginx, PUBLIC, f"HEAD /%00 HTTP/1.1{HOST}\r\n", encrypted=True)
     assert (response.status, response.headers["X-Gateway-Reason"], body) == (400, "bad_request", b"")
 

@@ -103,13 +103,13 @@ def test_writes_go_to_the_primary(regions: Regions, method: str, path: str) -> N
 
 
 @pytest.mark.parametrize(("method", "path"), OF_OPERATORS)
-def test_the_console_and_the_feed_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
+def test_console_and_feed_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
     assert regions.far.ask(method, path, b"{}", port=OPERATORS)[0].status == 200
     assert requests(regions.far_gateways) == []
     assert regions.near_gateways["operators"].requests == [(method, path)]
 
 
-def test_gateway_receives_the_client_not_the_region(regions: Regions) -> None:
+def test_gateway_receives_client_not_region(regions: Regions) -> None:
     """The last address is what a gateway with TRUSTED_PROXIES=1 counts limits by."""
     headers = {"X-Forwarded-For": "198.51.100.7", "X-Request-Id": "of-two-regions"}
     caller = regions.far.connect(source="127.0.0.2")

@@ -106,7 +106,7 @@ def request(server: Server, method: str, path: str, body: str = "") -> HTTPRespo
     return connection.getresponse()
 
 
-def test_the_settings_are_taken(stores: Stores) -> None:
+def test_settings_are_applied(stores: Stores) -> None:
     """A name that PostgreSQL 15 does not know would end its start; these are the values that it has."""
     with psycopg.connect(stores.url(stores.postgres, owner=True)) as connection:
         shown: dict[str, str] = dict(
@@ -207,7 +207,7 @@ def test_gateway_role_reads_pooler_only(stores: Stores) -> None:
                 connection.execute(statement)
 
 
-def test_the_gateways_role_can_change_no_table(stores: Stores) -> None:
+def test_gateway_role_changes_no_table(stores: Stores) -> None:
     with psycopg.connect(stores.url(stores.pgbouncer), autocommit=True) as connection:
         for statement in (
             "CREATE TABLE x (y int)",
@@ -220,7 +220,7 @@ def test_the_gateways_role_can_change_no_table(stores: Stores) -> None:
         assert connection.execute("SHOW statement_timeout").fetchone() == ("20s",)
 
 
-def test_a_wrong_password_gets_nowhere(stores: Stores) -> None:
+def test_wrong_password_is_refused(stores: Stores) -> None:
     for port in (stores.postgres, stores.pgbouncer):
         url = stores.url(port).replace(PASSWORD.replace(" ", "%20"), "wrong")
         with pytest.raises(psycopg.OperationalError, match="authentication failed"):
@@ -255,7 +255,7 @@ def test_limits_are_counted_together_in_redis(stores: Stores, server: Server) ->
         redis.Redis.from_url(stores.redis.replace("gateway:a-redis-password@", "")).ping()
 
 
-def test_the_script_of_compose_makes_secrets_once(tmp_path: Path) -> None:
+def test_script_of_compose_makes_secrets_once(tmp_path: Path) -> None:
     (tmp_path / "compose").mkdir()
     (tmp_path / "redis").mkdir()
     script = tmp_path / "compose/make-secrets"

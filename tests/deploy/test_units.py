@@ -87,7 +87,7 @@ def started(command: list[str], environment: dict[str, str], log: Path) -> Itera
         process.wait(timeout=60)
 
 
-def test_the_units_of_an_installation_get_ready(credentials: Path, tmp_path: Path) -> None:
+def test_units_of_installation_get_ready(credentials: Path, tmp_path: Path) -> None:
     install = (DEPLOY / "install").read_text()
     (line,) = re.findall(r"^systemctl enable -q --now (gateway@.*)$", install, re.M)
     names = [*line.split(), "gateway-watcher"]

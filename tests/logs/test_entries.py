@@ -116,7 +116,7 @@ def test_entry_has_time_place_and_message() -> None:
     }
 
 
-def test_an_exception_is_within_its_entry() -> None:
+def test_exception_is_within_its_entry() -> None:
     try:
         raise KeyError("what")
     except KeyError as caught:

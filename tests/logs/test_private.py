@@ -21,7 +21,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_what_looks_like_a_secret_is_hidden(secret: str) -> None:
+def test_secret_is_hidden_by_its_form(secret: str) -> None:
     assert Private().without([f"POST /x?k={secret} failed"]) == [f"POST /x?k={HIDDEN} failed"]
     assert not Private().is_free(secret)
 
@@ -36,7 +36,7 @@ def test_what_looks_like_a_secret_is_hidden(secret: str) -> None:
         ("?password=x&api_key=y", f"?password={HIDDEN}&api_key={HIDDEN}"),
     ],
 )
-def test_what_is_named_a_secret_is_hidden(text: str, hidden: str) -> None:
+def test_secret_is_hidden_by_its_name(text: str, hidden: str) -> None:
     assert Private().without([text]) == [hidden]
 
 

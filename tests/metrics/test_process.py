@@ -44,7 +44,7 @@ def test_connections_are_reported_by_purpose(app: Flask, database: Database) -> 
     assert value(found, "gateway_waiters") == 0
 
 
-def test_connection_waiters_and_timeouts_are_counted(
+def test_waiters_and_timeouts_are_counted(
     app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     metrics = ProcessMetrics()

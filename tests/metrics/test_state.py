@@ -107,7 +107,7 @@ def test_state_of_the_sandbox_is_exposed(
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
 
 
-def test_limits_fees_refunds_and_outcomes_are_reported(
+def test_limits_fees_and_refunds_are_reported(
     sandbox: Flask, database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pools = snapshots.current().terms.pools
@@ -217,7 +217,7 @@ def test_watched_chains_report_their_lag(
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
 
-def test_disputed_blocks_of_watched_chains_are_counted(
+def test_disputed_blocks_are_counted(
     sandbox: Flask, database: Database, editing: Editing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = json.loads(export_network(database))
@@ -235,7 +235,7 @@ def test_disputed_blocks_of_watched_chains_are_counted(
     assert value(found, "gateway_watch_disputed_blocks", chain_id="56") is None
 
 
-def test_contradicted_reports_are_counted_by_reporter(
+def test_contradicted_reports_are_counted(
     sandbox: Flask, database: Database, environment_tokens: EnvironmentTokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"subject": "chain:1", "chain_id": 1, "block": 7, "at": database.clock(), "tries": 0}

@@ -140,7 +140,7 @@ def test_own_values_are_applied(everything: Served) -> None:
     wait_for("the value", lambda: {node.run(query) for node in cluster.nodes} == {"16MB\n"})
 
 
-def test_an_existing_database_is_moved(everything: Served) -> None:
+def test_existing_database_is_moved(everything: Served) -> None:
     leader = everything.cluster.leader
     how = "OWNER gateway_owner TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
     leader.run(f'psql -Xqc "CREATE DATABASE moved {how}"')

@@ -46,7 +46,9 @@ def test_statement_pooler_is_refused(roles: str, database: str) -> None:
     assert found and "keeps no transaction together" in found
 
 
-def test_the_role_must_be_in_utc(bouncer: Bouncer, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_role_outside_utc_is_refused(
+    bouncer: Bouncer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client's zone travels with it through PgBouncer."""
     monkeypatch.setenv("PGTZ", "America/New_York")
     found = complaint(bouncer.url(database), pooled=True)

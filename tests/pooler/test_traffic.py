@@ -91,7 +91,7 @@ def test_twenty_clients_at_once(knowing: Flask, reported: Events, undisturbed: o
         assert state() == undisturbed
 
 
-def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_undeclared_pooler_breaks_statements(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
     seen = interleave(unknowing, story(100))
     assert seen.bad
     complaints = caplog.text + "".join(map(str, seen.faults))

@@ -53,7 +53,7 @@ def test_replica_is_unused_before_first_look(replica: Replica) -> None:
     eventually(lambda: good(replica))
 
 
-def test_an_idle_primary_makes_no_lag(replica: Replica, timer: Timer) -> None:
+def test_idle_primary_makes_no_lag(replica: Replica, timer: Timer) -> None:
     eventually(lambda: good(replica))
     timer.now += 1000
     assert good(replica)
@@ -100,7 +100,7 @@ def test_disconnected_replica_is_left_out(servers: Cluster, replica: Replica, ti
     eventually(lambda: good(replica))
 
 
-def test_fresh_replica_serves_during_primary_outage(servers: Cluster, replica: Replica, timer: Timer) -> None:
+def test_fresh_replica_serves_in_outage(servers: Cluster, replica: Replica, timer: Timer) -> None:
     """For a minute."""
     eventually(lambda: good(replica))
     timer.now += MAX_LAG - 1
@@ -137,7 +137,7 @@ def test_promoted_replica_serves_in_outage(
     assert not good(replica), "the primary answers"
 
 
-def test_a_primary_is_no_replica(cold_app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
+def test_primary_is_no_replica(cold_app: Flask, timer: Timer, caplog: pytest.LogCaptureFixture) -> None:
     reads = part_of(cold_app, Database).reads
     mistaken = Replica(reads, reads, MAX_LAG, timer)
     mistaken.check()

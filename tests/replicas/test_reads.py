@@ -82,7 +82,7 @@ def test_reporters_and_readiness_use_primary(app: Flask, client: FlaskClient) ->
     assert (sent.replica, sent.primary > 4) == (0, True)
 
 
-def test_a_killed_replica_costs_no_answer(
+def test_killed_replica_costs_no_answer(
     servers: Cluster, app: Flask, database: Database, client: FlaskClient
 ) -> None:
     before = public_answers(client)
@@ -104,7 +104,7 @@ def hurry(engine: Engine, seconds: float) -> None:
     set_timeouts(engine, replace(REPLICA, within=seconds))
 
 
-def test_a_hanging_replica_costs_no_answer(servers: Cluster, database: Database, client: FlaskClient) -> None:
+def test_hanging_replica_costs_no_answer(servers: Cluster, database: Database, client: FlaskClient) -> None:
     public_answers(client)
     hurry(replica_of(database).engine, 0.3)
     with servers.replica.hanging():

@@ -230,7 +230,7 @@ def streamed(server: Server, transfer_id: str) -> float:
     return time.monotonic()
 
 
-def test_a_refund_can_be_requested_far_away(regions: Regions) -> None:
+def test_refund_can_be_requested_far_away(regions: Regions) -> None:
     """It crosses the distance some times, with the writer's turn for a part of it."""
     taken, seen, late = [], [], 0
     with reported(regions.near) as reports:
@@ -275,7 +275,7 @@ def refundable(server: Server) -> str:
     return transfer_id
 
 
-def test_the_feed_is_not_for_far_away(regions: Regions) -> None:
+def test_feed_far_away_delays_others(regions: Regions) -> None:
     """The gateway there has no such interface. One that had it would have all writers wait."""
     assert regions.far.ask("POST", "/ingest/v1/events").status == 404
     settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}

@@ -83,7 +83,7 @@ def read_until_cut_off(connection: Connection) -> int:
     return received
 
 
-def test_a_silent_client_is_cut_off(serve) -> None:
+def test_silent_client_is_cut_off(serve) -> None:
     connection, wire = serve((3600, b"x"))
     connection.await_request(FIRST_BYTE_SECONDS)
     assert read_until_cut_off(connection) == 0
@@ -110,7 +110,7 @@ def test_idle_connection_waits_longer(serve) -> None:
         connection.recv(8192)
 
 
-def test_a_body_has_a_least_rate(serve) -> None:
+def test_body_has_a_least_rate(serve) -> None:
     connection, wire = serve(*[(1.0, b"x")] * 100)
     connection.await_body()
     assert read_until_cut_off(connection) == BODY_SECONDS
@@ -151,7 +151,7 @@ def test_short_body_is_skipped_broken_one_closes(serve) -> None:
         connection.pass_over(body)
 
 
-def test_a_long_body_may_take_its_time(serve) -> None:
+def test_long_body_may_take_its_time(serve) -> None:
     connection, _ = serve(*[(1.0, b"x" * BODY_RATE)] * 1000)
     connection.await_body()
     for _ in range(1000):
@@ -166,7 +166,7 @@ def test_application_time_is_not_the_clients(serve) -> None:
     assert connection.recv(8192) == b"y"
 
 
-def test_a_door_may_bound_each_wait(serve) -> None:
+def test_interface_may_bound_each_wait(serve) -> None:
     """For callers that it knows, such as reporters: they may pause as often as they like."""
     connection, wire = serve(*[(1.5, b"x")] * 100, (5.0, b"x"))
     connection.await_body()

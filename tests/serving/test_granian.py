@@ -54,7 +54,7 @@ def running(command: str, log: Path, **settings: str) -> Iterator[subprocess.Pop
                 worker.kill()
 
 
-def test_the_documented_command_serves(tmp_path: Path, sqlite_template: Path) -> None:
+def test_documented_command_serves(tmp_path: Path, sqlite_template: Path) -> None:
     port, log = free_port(), tmp_path / "log"
     command = documented()
     assert f"--port {PORT} " in command

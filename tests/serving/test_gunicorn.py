@@ -37,7 +37,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     empty_tables(url)
 
 
-def test_both_workers_answer_and_share_no_connection(server: Server) -> None:
+def test_workers_share_no_database_connection(server: Server) -> None:
     backends: dict[int, set[int]] = defaultdict(set)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(25):
@@ -82,7 +82,7 @@ def test_empty_answer_is_not_held_back(server: Server) -> None:
     connection.close()
 
 
-def test_a_long_query_reaches_the_application(server: Server) -> None:
+def test_long_query_reaches_the_application(server: Server) -> None:
     response = server.ask("GET", "/probe?amt=" + "9" * 8000)
     assert response.status == 200
     assert json.load(response)["query"] == 8004
@@ -114,7 +114,7 @@ def test_gunicorn_refuses_with_the_envelope(
         assert body.items() >= zeroes.items()
 
 
-def test_a_head_is_bounded_as_a_whole(server: Server) -> None:
+def test_head_is_bounded_as_a_whole(server: Server) -> None:
     """Each header may be long and there may be many: together they would be 819 kB."""
     connection = server.connect()
     for count in (8, 8, 9):  # on one connection: each request has its own head
@@ -135,7 +135,7 @@ def test_a_head_is_bounded_as_a_whole(server: Server) -> None:
     assert content.keys() > {"status", "eq_value_token_amt", "chains"}
 
 
-def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
+def test_caller_cannot_claim_another_scheme(server: Server) -> None:
     response = server.ask("GET", "/probe", {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"})
     assert json.load(response)["scheme"] == "http"
 

@@ -7,7 +7,7 @@ import pytest
 from serving import shares
 
 
-def test_the_least_of_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_busy_worker_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "_counts", shares._counts[:])
     assert shares.least() == 0
     shares.note(1, 7)

@@ -44,7 +44,7 @@ def test_queue_is_answered_before_ending(tmp_path: Path, sqlite_template: Path) 
         assert running.server.process.wait(timeout=30) == 0
 
 
-def test_reloaded_server_stays_ready_until_stopped(tmp_path: Path, sqlite_template: Path) -> None:
+def test_reloaded_server_is_ready_until_stopped(tmp_path: Path, sqlite_template: Path) -> None:
     """Workers that a reload replaces finish what they have; the others serve, and report when they end."""
     settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
     with watched(tmp_path / "log", **settings) as running:

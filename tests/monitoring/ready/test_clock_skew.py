@@ -73,7 +73,7 @@ def test_small_differences_are_accepted(app: Flask, timer: Timer, ahead: float) 
     assert skew(app, Clock(ahead), timer).complaint() is None
 
 
-def test_a_slow_answer_is_no_wrong_clock(app: Flask, timer: Timer) -> None:
+def test_slow_answer_is_not_skew(app: Flask, timer: Timer) -> None:
     """The server may have looked at any moment of the minute that this took."""
     for ahead in (0, -30, -59):
         measured = skew(app, Clock(ahead, takes=60), timer)

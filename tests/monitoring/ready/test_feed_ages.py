@@ -95,7 +95,7 @@ def test_stale_feed_fails_where_configured(open_app: OpenApp, clock: MovableCloc
     assert client.get("/healthz").status_code == 200
 
 
-def test_what_changes_is_logged_once(
+def test_change_is_logged_once(
     open_app: OpenApp, clock: MovableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = open_with(open_app, clock, "warn").test_client()
