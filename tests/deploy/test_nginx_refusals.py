@@ -123,9 +123,9 @@ def test_paths_of_refusals_are_not_public(nginx: Nginx) -> None:
 
 
 def test_http_leads_to_https_with_any_body(nginx: Nginx) -> None:
-    request = f"POST /ingest/v1/events HTTP/1.1{HOST}Content-Length: 50000000\r\n\r\n"
+    request = f"POST /ingest/v1/events?a=b HTTP/1.1{HOST}Content-Length: 50000000\r\n\r\n"
     response, _ = answer(nginx, PLAIN, request, encrypted=False)
-    assert (response.status, response.headers["Location"]) == (308, "https://localhost/ingest/v1/events")
+    assert (response.status, response.headers["Location"]) == (308, "https://localhost/ingest/v1/events?a=b")
 
 
 def test_http_2_refusals_have_the_envelope(nginx: Nginx) -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from http.client import HTTPResponse
 from pathlib import Path
 
 import psycopg
@@ -98,12 +97,6 @@ def server(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ) as running:
         yield running
     assert "Traceback" not in log.read_text()
-
-
-def request(server: Server, method: str, path: str, body: str = "") -> HTTPResponse:
-    connection = server.connect()
-    connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-    return connection.getresponse()
 
 
 def test_settings_are_applied(stores: Stores) -> None:
@@ -228,24 +221,22 @@ def test_wrong_password_is_refused(stores: Stores) -> None:
 
 
 def test_gateway_answers_through_all_stores(stores: Stores, server: Server) -> None:
-    ready = json.load(request(server, "GET", "/readyz"))
+    ready = json.load(server.ask("GET", "/readyz"))
     assert ready["err"] is None
-    status = json.load(request(server, "POST", "/v2/getTransferStatus", f'{{"transfer_id":"{COMPLETED}"}}'))
+    status = json.load(server.ask("POST", "/v2/getTransferStatus", body=f'{{"transfer_id":"{COMPLETED}"}}'))
     assert (status["err"], status["status"]) == (None, 5)
     query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
-    estimate = json.load(request(server, "GET", f"/v2/estimateAmt?{query}"))
+    estimate = json.load(server.ask("GET", f"/v2/estimateAmt?{query}"))
     assert (estimate["err"], estimate["estimated_receive_amt"]) == (None, "999395562471907988034")
     latency = json.load(
-        request(server, "GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
+        server.ask("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
     )
     assert latency["err"] is None and latency["median_transfer_latency_in_second"] > 0
 
 
 def test_limits_are_counted_together_in_redis(stores: Stores, server: Server) -> None:
     """Two workers, one count: what is left falls by one with each request, whichever worker answers."""
-    left = [
-        int(request(server, "GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)
-    ]
+    left = [int(server.ask("GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)]
     assert left == list(range(left[0], left[0] - 4, -1))
     allowed = redis.Redis.from_url(stores.redis)
     for forbidden in (("GET", "a key of others"), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")):

@@ -14,8 +14,8 @@ from flask_migrate import upgrade
 from app.db.database import Database
 from app.http.application import part_of
 from tests.applications import application
-from tests.faults.stored import assert_acknowledged_is_stored_once
 from tests.faults.reporters import Reporter
+from tests.faults.stored import assert_acknowledged_is_stored_once
 from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, transfer_id, write_network
 from tests.feed.views.kit import TOKEN

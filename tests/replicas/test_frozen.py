@@ -39,12 +39,8 @@ def server(
 def send(server: Server, method: str, path: str, body: str = "") -> tuple[int, dict[str, Any], float]:
     """Status, content and seconds of one answer on a connection of its own."""
     began = time.monotonic()
-    connection = server.connect(60)
-    connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-    response = connection.getresponse()
-    content = json.load(response)
-    connection.close()
-    return response.status, content, time.monotonic() - began
+    response = server.ask(method, path, body=body or None, seconds=60)
+    return response.status, json.load(response), time.monotonic() - began
 
 
 def ready(server: Server) -> tuple[int, dict[str, Any], float]:

@@ -52,8 +52,6 @@ RATE = 10
 LATE = "the gateway cannot reach its database: try again in a moment"
 OFTEN = "too many refund requests: one for each transfer is enough"
 
-JSON = {"Content-Type": "application/json"}
-
 
 class Regions(Struct, frozen=True):
     """A gateway next to the primary, and one for callers far away. Each has a replica next to it.
@@ -106,12 +104,8 @@ def is_fresh(regions: Regions, server: Server) -> bool:
 
 def post(server: Server, path: str, body: Any) -> tuple[Any, Any]:
     """The document and the headers of an answer."""
-    connection = server.connect()
-    connection.request("POST", path, json.dumps(body), JSON)
-    response = connection.getresponse()
-    document = json.load(response)
-    connection.close()
-    return document, response.headers
+    response = server.ask("POST", path, body=json.dumps(body))
+    return json.load(response), response.headers
 
 
 def status(server: Server, transfer_id: str) -> int:

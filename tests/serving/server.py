@@ -43,10 +43,21 @@ class Server:
         """A new connection to it."""
         return HTTPConnection(self.host, self.port, timeout=seconds)
 
-    def ask(self, method: str, path: str, headers: dict[str, str] | None = None) -> HTTPResponse:
-        """One request on a connection of its own; the body is still to be read."""
-        connection = self.connect()
-        connection.request(method, path, headers=headers or {})
+    def ask(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str] | None = None,
+        body: bytes | str | None = None,
+        seconds: float = 20,
+    ) -> HTTPResponse:
+        """One request on a connection of its own, with JSON unless a header names another type.
+
+        The body of the answer is still to be read.
+        """
+        connection = self.connect(seconds)
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        connection.request(method, path, body, kind | (headers or {}))
         return connection.getresponse()
 
     def workers(self, count: int) -> list[psutil.Process]:

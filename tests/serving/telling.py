@@ -15,13 +15,10 @@ TOKEN = "a token of this test"
 
 
 def tell(server: Server, *events: dict[str, object]) -> None:
-    connection = server.connect()
     body = "".join(json.dumps(each) + "\n" for each in events)
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
-    connection.request("POST", "/ingest/v1/events", body, headers)
-    verdict = json.load(connection.getresponse())
+    verdict = json.load(server.ask("POST", "/ingest/v1/events", headers, body))
     assert verdict["accepted"] == len(events), verdict
-    connection.close()
 
 
 def new_transfer(server: Server) -> str:

@@ -61,10 +61,8 @@ def get(server: Server, key: str) -> tuple[int, HTTPResponse, dict[str, Any]]:
 
 def call(server: Server, key: str) -> HTTPResponse:
     """The same interface by gRPC-Web, the key in its metadata."""
-    connection = server.connect()
     headers = {"Content-Type": "application/grpc-web+proto", "authorization": f"Bearer {key}"}
-    connection.request("POST", "/sgn.gateway.v1.Web/GetTransferConfigs", bytes(5), headers)
-    response = connection.getresponse()
+    response = server.ask("POST", "/sgn.gateway.v1.Web/GetTransferConfigs", headers, bytes(5))
     response.read()
     return response
 

@@ -87,8 +87,5 @@ def report(server: Server, fee: int) -> None:
         "dst_chain_id": 56,
         "base_fee": str(fee),
     }
-    connection = server.connect()
-    connection.request("POST", EVENTS, ndjson(line), {"Content-Type": NDJSON} | bearer(TOKEN))
-    answer = json.load(connection.getresponse())
+    answer = json.load(server.ask("POST", EVENTS, {"Content-Type": NDJSON} | bearer(TOKEN), ndjson(line)))
     assert (answer["accepted"], answer["refused"]) == (1, []), answer
-    connection.close()
