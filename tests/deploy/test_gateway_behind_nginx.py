@@ -68,7 +68,7 @@ def test_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
         tell(server, event(happens, transfer_id=transfer_id)) if happens else release(server, transfer_id)
         began = time.monotonic()
         assert status() == then
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10, "nginx holds nothing back"
     connection.close()
 
 
