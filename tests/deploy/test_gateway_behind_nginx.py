@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from tests.api.world import event
 from tests.deploy.nginx import OPERATORS, PLACES, Nginx, proxying
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, new_transfer, release, tell
 
@@ -22,11 +22,10 @@ pytestmark = pytest.mark.system
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("gateway")
-    shutil.copy(sqlite_template, folder / "gateway.db")
     with serving(
         "wsgi:app",
         folder / "log",
-        DATABASE_URL=f"sqlite:///{folder / 'gateway.db'}",
+        DATABASE_URL=sqlite_url(folder, sqlite_template),
         DOORS="api,ingest,wait",
         INGEST_TOKENS=TOKEN,
         TRUSTED_PROXIES="1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from tests.deploy.nginx import PUBLIC, install_busy, running
 from tests.serving.crowd import Listener, slowest_answer
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import serving
 
 HALF_BODIES = 2_100
@@ -36,13 +36,12 @@ class Port:
 def test_half_bodies_hold_up_nobody_behind_nginx(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, HALF_BODIES + 500), most))
-    shutil.copy(sqlite_template, tmp_path / "gateway.db")
     (tmp_path / "nginx").mkdir()
     with (
         serving(
             "wsgi:app",
             tmp_path / "log",
-            DATABASE_URL=f"sqlite:///{tmp_path / 'gateway.db'}",
+            DATABASE_URL=sqlite_url(tmp_path, sqlite_template),
             TRUSTED_PROXIES="1",
         ) as gateway,
         ExitStack() as stack,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from app.observability import heartbeat
 from tests.applications import make_settings
 from tests.deploy.files import ROOT, pods, units
 from tests.deploy.hanging import PARTS
+from tests.serving.migrated import sqlite_url
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.processes import document
@@ -65,7 +65,7 @@ def ends(receiver: socket) -> bool:
 @pytest.fixture
 def url(tmp_path: Path, sqlite_template: Path) -> str:
     """A database with a chain that is watched."""
-    url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
+    url = sqlite_url(tmp_path, sqlite_template)
     with create_app(make_settings(url)).app_context():
         database = current(Database)
         with writing(database.engine) as connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from tests.faults.story import shares, story
 from tests.feed.services.world import NOW, feed, projections
 from tests.feed.views.kit import TOKEN
 from tests.replicas.cluster import Node, cluster
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import serving
 
 WRITERS = 8
@@ -50,8 +50,7 @@ def undisturbed(
     reported: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Projections:
     """What one process makes of the same events without a fault."""
-    path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("undisturbed") / "gateway.db")
-    with gateway_on(f"sqlite:///{path}") as app:
+    with gateway_on(sqlite_url(tmp_path_factory.mktemp("undisturbed"), sqlite_template)) as app:
         verdict = feed(app, *reported)
         assert (verdict.accepted, verdict.refused) == (len(reported), [])
         return state()
@@ -69,7 +68,7 @@ def own_database(
 ) -> Iterator[tuple[str, Node | None]]:
     """The URL of a migrated database; where a server is behind it, one that may be killed."""
     if request.param == "sqlite":
-        yield f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}", None
+        yield sqlite_url(tmp_path, sqlite_template), None
         return
     with tempfile.TemporaryDirectory(prefix="gw-") as short, cluster(Path(short), replicas=0) as servers:
         with application(servers.primary.url, lambda: NOW):

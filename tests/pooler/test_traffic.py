@@ -23,6 +23,7 @@ from tests.faults.story import story
 from tests.feed.services.world import NOW, feed, projections, write_network
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
+from tests.serving.migrated import sqlite_url
 
 pytestmark = pytest.mark.system
 
@@ -40,9 +41,8 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def undisturbed(reported: Events, sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
     """What one process makes of the same events."""
-    file = tmp_path_factory.mktemp("undisturbed") / "gateway.db"
-    file.write_bytes(sqlite_template.read_bytes())
-    with application(f"sqlite:///{file}", lambda: NOW) as app:
+    url = sqlite_url(tmp_path_factory.mktemp("undisturbed"), sqlite_template)
+    with application(url, lambda: NOW) as app:
         write_network(part_of(app, Database).engine)
         assert feed(app, *reported).refused == []
         return state()

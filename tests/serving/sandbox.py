@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from app import create_app
 from app.db.models import db
 from tests.applications import make_settings
 from tests.sandboxes import load_into
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import Server, serving
 
 
@@ -21,8 +21,7 @@ def serving_sandbox(folder: Path, template: Path, **settings: str) -> Iterator[S
     :param template: a migrated, empty database, copied into the folder.
     :param settings: of the environment.
     """
-    shutil.copy(template, folder / "gateway.db")
-    url = f"sqlite:///{folder / 'gateway.db'}"
+    url = sqlite_url(folder, template)
     app = create_app(make_settings(url))
     with app.app_context():
         load_into(app)

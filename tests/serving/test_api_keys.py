@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from app.http.application import part_of
 from app.values.times import day_of, system_clock
 from tests.actors import TESTER
 from tests.applications import audited_of, close_connections, editing_of, make_settings
-from tests.databases import empty_tables
+from tests.serving.migrated import migrated
 from tests.serving.server import UNLIMITED, Server, serving
 
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
@@ -35,13 +34,8 @@ HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 @pytest.fixture
 def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterator[str]:
-    if backend == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "gateway.db")
-        yield f"sqlite:///{tmp_path / 'gateway.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-        yield url
-        empty_tables(url)
+    with migrated(request, backend, tmp_path) as found:
+        yield found
 
 
 @contextmanager

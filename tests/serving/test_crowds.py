@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.metrics.counted import value
 from tests.serving.crowd import slowest_answer
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import Server
 from tests.serving.telling import TOKEN, answer, new_transfer, release
 from tests.serving.watched import watched
@@ -28,9 +28,8 @@ SLOW_SECONDS = 5.0
 def test_waiting_requests_take_little_memory(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, WAITERS + 500), most))
-    shutil.copy(sqlite_template, tmp_path / "gateway.db")
     settings = {
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}",
+        "DATABASE_URL": sqlite_url(tmp_path, sqlite_template),
         "DOORS": "api,ingest,wait",
         "INGEST_TOKENS": TOKEN,
         "TRUSTED_PROXIES": "1",

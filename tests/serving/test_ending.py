@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import sqlite3
 import sys
@@ -17,6 +16,7 @@ import psutil
 import pytest
 
 from tests.amounts import few_or_many
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import COMMAND, announced_in_log, environment
 from tests.serving.terminals import Terminal, loaded, on_terminal
 
@@ -42,8 +42,7 @@ every_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 
 @pytest.fixture
 def settings(tmp_path: Path, sqlite_template: Path) -> dict[str, str]:
-    shutil.copy(sqlite_template, tmp_path / "gateway.db")
-    return environment(DATABASE_URL=f"sqlite:///{tmp_path / 'gateway.db'}", AUDIT_KEY="a" * 40)
+    return environment(DATABASE_URL=sqlite_url(tmp_path, sqlite_template), AUDIT_KEY="a" * 40)
 
 
 @every_end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 from pathlib import Path
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from app import create_app
 from tests.applications import close_connections, make_settings
 from tests.serving.guessing import guess
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import serving
 
 AUDIT_KEY = "audit key of this test, 32 characters"
@@ -20,8 +20,7 @@ TYPED = f"correct horse battery staple\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2
 
 def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:
     database, log = tmp_path / "gateway.db", tmp_path / "log"
-    shutil.copy(sqlite_template, database)
-    url = f"sqlite:///{database}"
+    url = sqlite_url(tmp_path, sqlite_template)
     options = {"DATABASE_URL": url, "AUDIT_KEY": AUDIT_KEY, "WEB_CONCURRENCY": "1"}
     arguments = f"--no-control-socket --access-logfile {tmp_path / 'access'}"
     with serving("wsgi:app", log, **options, GUNICORN_CMD_ARGS=arguments) as server:

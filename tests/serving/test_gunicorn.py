@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import resource
-import shutil
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +16,8 @@ import pytest
 
 from config import INSTANCE
 from tests.api.shapes import ZEROES
-from tests.databases import BACKENDS, empty_tables
+from tests.databases import BACKENDS
+from tests.serving.migrated import migrated
 from tests.serving.server import Server, ended_server, serving
 
 PROBE = "tests.serving.probe:app"
@@ -27,14 +27,11 @@ PROBE = "tests.serving.probe:app"
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two workers on an empty, migrated database of each kind."""
     folder = tmp_path_factory.mktemp("serving")
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
-        url = f"sqlite:///{folder / 'gateway.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-    with serving(PROBE, folder / "log", DATABASE_URL=url) as running:
+    with (
+        migrated(request, request.param, folder) as url,
+        serving(PROBE, folder / "log", DATABASE_URL=url) as running,
+    ):
         yield running
-    empty_tables(url)
 
 
 def test_workers_share_no_database_connection(server: Server) -> None:

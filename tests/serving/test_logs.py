@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from app import create_app
 from tests.applications import close_connections, make_settings
 from tests.serving.guessing import guess
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import COMMAND, ROOT, Server, announced, environment, serving
 
 KEYS = {
@@ -42,8 +42,7 @@ TYPED = f"correct horse\n{FORGED}\r\n{FORGED}\u2028{FORGED}\x1b[2J"
 @pytest.fixture
 def database(tmp_path: Path, sqlite_template: Path) -> str:
     """A migrated, empty database."""
-    shutil.copy(sqlite_template, tmp_path / "gateway.db")
-    return f"sqlite:///{tmp_path / 'gateway.db'}"
+    return sqlite_url(tmp_path, sqlite_template)
 
 
 def entries_of(log: Path) -> list[dict[str, Any]]:

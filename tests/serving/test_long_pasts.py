@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pytest
 from app.waiting.queries import MOST_OF_ACCOUNT
 from tests.amounts import few_or_many
 from tests.api.world import event, released, sent
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.telling import answer, follow
 
@@ -54,8 +54,7 @@ def busy() -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("pasts")
-    shutil.copy(sqlite_template, folder / "gateway.db")
-    url = f"sqlite:///{folder / 'gateway.db'}"
+    url = sqlite_url(folder, sqlite_template)
     events = [*story(), *busy()]
     lines = "".join(json.dumps(each) + "\n" for each in events)
     ingest = [sys.executable, "-m", "flask", "--app", "wsgi", "events", "ingest", "-"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -14,6 +13,7 @@ from app.accounts.services.account_changes import create_account
 from tests.actors import TESTER
 from tests.applications import application, editing_of
 from tests.serving.guessing import Browser
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import Server, serving
 
 EMAIL, PASSWORD = "owner@example.org", "four random words of the owner"
@@ -23,7 +23,7 @@ GUESSERS = 24
 @pytest.fixture
 def server(tmp_path: Path, sqlite_template: Path) -> Iterator[Server]:
     """One worker, with the owner's account. Who is first is decided in its memory."""
-    url = f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"
+    url = sqlite_url(tmp_path, sqlite_template)
     with application(url) as app:
         create_account(*editing_of(app), EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}

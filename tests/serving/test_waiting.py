@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
 from tests.serving.crowd import connect
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
@@ -30,11 +30,10 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 
 
 def serving_on(folder: Path, template: Path) -> AbstractContextManager[Server]:
-    shutil.copy(template, folder / "gateway.db")
     return serving(
         "wsgi:app",
         folder / "log",
-        DATABASE_URL=f"sqlite:///{folder / 'gateway.db'}",
+        DATABASE_URL=sqlite_url(folder, template),
         DOORS="api,ingest,wait",
         INGEST_TOKENS=TOKEN,
         WAIT_LIMIT=str(NETWORKS * LIMIT),
