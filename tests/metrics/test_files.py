@@ -150,7 +150,7 @@ for number in range(10**9):
 """
 
 
-@pytest.mark.parametrize("kills", few_or_many(8, 64))
+@pytest.mark.parametrize("kills", few_or_many(4, 64))
 def test_killed_worker_breaks_no_other(files: MetricFiles, exposition: Exposition, kills: int) -> None:
     """Killed while it counts, and while its file grows; the next one goes on from what it counted."""
     highest = 0.0
