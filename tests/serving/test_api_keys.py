@@ -96,7 +96,7 @@ def test_workers_apply_and_count_keys(url: str, tmp_path: Path) -> None:
     log = (tmp_path / "log").read_text()
     assert estimates(url) == [(500, "chain_unknown", 3 * 12 + passed)], log
     if began == day_of(system_clock()):
-        counted = {"limited": (24, 0), "free": (24, 0), "wallet": (passed, 30 - passed)}
+        counted = {"limited": (24, 0), "free": (24, 0), "wallet": (30, 30 - passed)}
         assert uses(url) == {(ids[name], began): numbers for name, numbers in counted.items()}, log
 
 
