@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,8 +38,17 @@ class Node:
         psutil.wait_procs(everyone, timeout=20)
 
     def start(self) -> None:
-        """Start it again."""
-        self.server.ensure_postgres_running()
+        """Start it again. The library waits for ten seconds only: a busy machine needs more to recover."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                self.server.ensure_postgres_running()
+            except (subprocess.SubprocessError, AssertionError):
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+            else:
+                return
 
     @contextmanager
     def hanging(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,8 +55,12 @@ def wait_for_it(engine: Engine, connection: Connection) -> float:
     return time.monotonic() - began
 
 
-def test_waits_for_former_primary_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with cluster(tmp_path) as servers, ThreadPoolExecutor(1) as threads:
+def test_waits_for_former_primary_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="gw-") as folder,
+        cluster(Path(folder)) as servers,
+        ThreadPoolExecutor(1) as threads,
+    ):
         url, server = url_of(servers, monkeypatch), OneServer()
         feed, reads = engine_for(url, FEED, server), engine_for(url, PUBLIC, server, **READER_OPTIONS)
         assert run_read(reads, read_only) == "off"
