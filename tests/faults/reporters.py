@@ -22,6 +22,9 @@ Events = list[dict[str, Any]]
 TIMEOUT = 1_200
 """Seconds after which a reporter believes that the gateway will never answer again."""
 
+SECONDS = 60.0
+"""For one answer, on a machine that does other things."""
+
 DATABASE = 0.1
 """The part of the kills that is the database's, where it may be killed."""
 
@@ -46,7 +49,7 @@ class Reporter:
         for portion in self.portions:
             while True:
                 assert time.monotonic() < deadline, "the gateway answers no more"
-                connection = connection or self.server.connect()
+                connection = connection or self.server.connect(SECONDS)
                 try:
                     verdict = self._post(connection, portion)
                 except (HTTPException, OSError) as error:
