@@ -128,6 +128,7 @@ def test_alertmanager_inhibits_by_known_alerts() -> None:
     assert named <= {alert["alert"] for alert in alerts()}
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_each_alert_fires_and_stays_silent() -> None:
     files = sorted(FOLDER.glob("alerts*_test.yml"))
