@@ -14,9 +14,14 @@ from tests.watcher.services.world import Clock
 
 
 @pytest.fixture
-def app(app: Flask, shared_database: SharedDatabase) -> Flask:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def app(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Flask:
     change_part(app, Intake, max_reorg_blocks=50)
-    return small_network(app, shared_database, clock=Clock())
+    return small_network(app, shared_database, clock=clock)
 
 
 @pytest.fixture

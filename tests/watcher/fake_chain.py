@@ -1,4 +1,4 @@
-"""A chain that exists in memory alone: blocks with hashes, filters and receipts' roots, and branches.
+"""A chain that exists in memory only: blocks with hashes, filters and receipts' roots, and branches.
 
 A node of it, with whatever faults a test wants, is a :class:`tests.watcher.fake_node.FakeNode`.
 """
@@ -21,7 +21,7 @@ START = 1_780_000_000
 
 @dataclass(frozen=True)
 class FakeLog:
-    """A log to be mined. Those with the same ``tx`` stand in one transaction."""
+    """A log to be mined. Those with the same ``tx`` are in one transaction."""
 
     address: bytes
     topics: tuple[bytes, ...]
@@ -37,7 +37,7 @@ class FakeLog:
 class FakeBlock:
     """A block.
 
-    :param salt: tells it from another with the same logs on the same parent.
+    :param salt: makes it differ from another with the same logs on the same parent.
     :param unfiltered: its filter lacks its logs.
     """
 
@@ -80,7 +80,7 @@ class FakeBlock:
         """Each transaction's hash and its logs with their place in the block."""
         grouped: dict[str, list[tuple[int, FakeLog]]] = {}
         for index, log in enumerate(self.logs):
-            grouped.setdefault(log.tx or f"alone-{index}", []).append((index, log))
+            grouped.setdefault(log.tx or f"single-{index}", []).append((index, log))
         return [
             (f"0x{keccak256(repr((self.number, self.salt, name)).encode()).hex()}", logs)
             for name, logs in grouped.items()

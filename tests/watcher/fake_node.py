@@ -39,7 +39,7 @@ class Request:
     calls: list[Call]
     batch: bool
 
-    def asks(self, method: str) -> bool:
+    def has(self, method: str) -> bool:
         """Whether one of the calls is of this method."""
         return any(call["method"] == method for call in self.calls)
 
@@ -81,9 +81,9 @@ Part = Literal["true", "false", "empty", "missing"]
 
 @dataclass(frozen=True)
 class FalseBlock:
-    """What a node says of a block instead of what it is; the hash is kept.
+    """What a node returns of a block instead of what it is; the hash is that of the block.
 
-    :param logs: that the block is said to have, as ``eth_getLogs`` returns them.
+    :param logs: of the block, as ``eth_getLogs`` returns them.
     :param receipts: are true ones, those of these logs, an empty list, or none.
     :param lists: its list of transactions is that of these logs.
     :param forged: so are its filter and its root of receipts.
@@ -101,7 +101,7 @@ class FalseBlock:
         return FakeBlock(block.number, block.parent, block.at, self.logs, block.salt)
 
     def header_json(self, block: FakeBlock) -> dict[str, Any]:
-        """What is said of its header."""
+        """What is returned of its header."""
         false = self.of(block).header_json
         fields = ["transactions"] if self.lists else []
         fields += ["logsBloom", "receiptsRoot", "transactionsRoot"] if self.forged else []
@@ -110,7 +110,7 @@ class FalseBlock:
         return header | (none if self.blank else {})
 
     def receipts_json(self, block: FakeBlock) -> list[dict[str, Any]] | None:
-        """What is said of its receipts."""
+        """What is returned of its receipts."""
         if self.receipts in ("empty", "missing"):
             return [] if self.receipts == "empty" else None
         if self.receipts == "true":
@@ -123,19 +123,19 @@ class FalseBlock:
 
 @dataclass
 class FakeNode:
-    """What it is asked to do wrong is in its fields.
+    """What it does wrong is in its fields.
 
     :param behind: blocks by which its head is older than the chain's.
     :param omit: logs that ``eth_getLogs`` leaves out.
     :param invent: logs that ``eth_getLogs`` adds to those of a block, by the block's number.
-    :param false: what it says of some blocks, by their numbers, instead of what they are.
+    :param false: what it returns of some blocks, by their numbers, instead of what they are.
     :param most_blocks: the longest range of ``eth_getLogs``.
     :param most_logs: the most logs that it answers at once.
     :param most_calls: in a batch; 0 takes none.
     :param receipts: it returns any; ``receipts_of_blocks``: also those of a whole block at once.
     :param codeless: no contract has code.
     :param oldest: logs of older blocks are pruned.
-    :param fault: stands before the node.
+    :param fault: answers before the node.
     :param change: changes each result before it is sent: method, result.
     :param behaviours: what it does with each right answer, one after another.
     """

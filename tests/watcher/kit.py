@@ -1,10 +1,11 @@
-"""A chain that is watched: fake nodes, a reader under a lease, and what the database says afterwards."""
+"""A chain that is watched: fake nodes, a reader under a lease, and what the database has afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from flask import Flask
@@ -34,7 +35,7 @@ from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.readings import follow_terms, load
-from tests.feed.services.world import token
+from tests.feed.services.world import forget_events, token
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
 
@@ -46,7 +47,7 @@ USER = b"\x55" * 20
 NAMES = ("RPC_URL_A", "RPC_URL_B", "RPC_URL_C")
 REFUNDED = int("ab" * 32, 16)
 SENT = {1, 2, 9, REFUNDED}
-"""Numbers of sends that tests ask for beside payouts."""
+"""Numbers of sends that tests request besides payouts."""
 KEY = "https://node.example/v3/key-that-nobody-may-see"
 
 
@@ -144,7 +145,7 @@ def terms(**changes: Any) -> WatchTerms:
 
 
 def network(**facts: Any) -> WatchedNetwork:
-    """What the configuration says of the logs."""
+    """What the configuration has for the logs."""
     usual: dict[str, Any] = {
         "symbols": {(CHAIN, TOKEN): ("USDT",)},
         "pools": frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
@@ -154,7 +155,7 @@ def network(**facts: Any) -> WatchedNetwork:
 
 
 class FakeTime:
-    """Seconds that pass when a test says so."""
+    """Seconds that pass when a test moves them."""
 
     def __init__(self) -> None:
         self.seconds = 1000.0
@@ -188,11 +189,33 @@ class Watched:
     def database(self) -> Database:
         return part_of(self.app, Database)
 
+    @cached_property
+    def client(self) -> FlaskClient:
+        return self.app.test_client()
+
     @property
-    def now(self) -> datetime:
-        """The time of the newest block, and a little."""
-        at = max(block.at for block in (*self.chain.blocks, self.chain.head))
-        return datetime.fromtimestamp(at + 1, UTC)
+    def row(self) -> Any:
+        """The row of the chain."""
+        return row(self.database)
+
+    @property
+    def missed(self) -> Sequence[Any]:
+        """The rereads that differed."""
+        with reading(self.database.engine) as connection:
+            return newest_misses(connection, CHAIN, 1000)
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """The status of every transfer, and the counters of every pool."""
+        return answers(self.database)
+
+    def status(self, number: int, sends: Collection[int] = SENT) -> int:
+        """The status that users get: of a send by its number, of a payout by the transfer that it names."""
+        return status(self.client, number, sends)
+
+    def add_urls(self, count: int) -> None:
+        """Have the chain read by so many more URLs."""
+        self.nodes += [FakeNode(self.chain) for _ in range(count)]
 
     def terms(self) -> WatchTerms:
         names = NAMES[: len(self.nodes)]
@@ -200,7 +223,7 @@ class Watched:
         return terms(**values | self.changes)
 
     def lease(self) -> Lease:
-        """Take the lease from whoever has it."""
+        """Take the lease from its holder."""
         self.takes += 1
         now = datetime.now(UTC) + timedelta(days=self.takes)
         lease = take(replace(self.database, clock=lambda: now), CHAIN, f"watcher-{self.takes}", 1)
@@ -218,23 +241,10 @@ class Watched:
             )
             for name, node in zip(NAMES, self.nodes, strict=False)
         ]
-        view = View(
-            terms=self.terms(),
-            network=known or network(),
-            nodes=Nodes(nodes, self.time, faults.note),
-            readings=load(self.database, CHAIN),
-            clock=self.database.clock,
-            monotonic=self.time,
-            max_reorg=self.max_reorg,
-        )
-        return Reader(
-            self.database,
-            part_of(self.app, Intake),
-            lease,
-            view,
-            WriterShare(self.time),
-            faults,
-        )
+        usable = Nodes(nodes, self.time, faults.note)
+        reader = make_reader(self.app, lease, self.terms(), known or network(), usable, faults, self.time)
+        reader.view.max_reorg = self.max_reorg
+        return reader
 
     def settle(self, reader: Reader, rounds: int = 60) -> None:
         """Poll and do everything else until nothing is left to do, over all passing faults."""
@@ -249,15 +259,56 @@ class Watched:
                 return
         raise AssertionError("it never comes to rest")
 
+    def turn(self, reader: Reader) -> bool:
+        """One round of all that a reader does. Returns whether something failed."""
+        failed = False
+        for work in (reader.poll, reader.background, reader.reread, reader.prove):
+            try:
+                work()
+            except RpcFault:
+                failed = True
+        self.time.go(1)
+        return failed
+
+    def expect_undisturbed(self) -> None:
+        """The answers are those of a reader to whom nothing happened."""
+        found = answers(self.database)
+        forget_events(self.app)
+        self.settle(self.reader())
+        assert answers(self.database) == found
+
+
+def make_reader(
+    app: Flask,
+    lease: Lease,
+    terms: WatchTerms,
+    known: WatchedNetwork,
+    nodes: Nodes,
+    faults: FaultBook,
+    time: Callable[[], float],
+) -> Reader:
+    """One that begins with what the database has."""
+    database, intake = part_of(app, Database), part_of(app, Intake)
+    view = View(
+        terms=terms,
+        network=known,
+        nodes=nodes,
+        readings=load(database, terms.chain_id),
+        clock=database.clock,
+        monotonic=time,
+        max_reorg=intake.max_reorg_blocks,
+    )
+    return Reader(database, intake, lease, view, WriterShare(time), faults)
+
 
 def assert_same(database: Database, reader: Reader) -> None:
     """What the reader remembers is what the database has."""
-    kept, mine = load(database, CHAIN), reader.view.readings
+    stored, mine = load(database, CHAIN), reader.view.readings
     for name in ("live_from", "live_to", "backfill_from", "backfilled_to"):
-        assert getattr(kept, name) == getattr(mine, name), name
-    assert list(kept.headers) == list(mine.headers)
-    assert list(kept.spans) == list(mine.spans)
-    assert list(kept.waiting) == list(mine.waiting)
+        assert getattr(stored, name) == getattr(mine, name), name
+    assert list(stored.headers) == list(mine.headers)
+    assert list(stored.spans) == list(mine.spans)
+    assert list(stored.waiting) == list(mine.waiting)
 
 
 def row(database: Database) -> Any:
@@ -266,15 +317,9 @@ def row(database: Database) -> Any:
         return watch_row(connection, CHAIN)
 
 
-def missed(database: Database) -> Sequence[Any]:
-    """The rereads that differed."""
-    with reading(database.engine) as connection:
-        return newest_misses(connection, CHAIN, 1000)
-
-
 def leaves_out(*logs: FakeLog) -> Callable[[dict[str, Any]], bool]:
-    told = {(f"0x{log.topics[0].hex()}", f"0x{log.data.hex()}") for log in logs}
-    return lambda log: (log["topics"][0], log["data"]) in told
+    omitted = {(f"0x{log.topics[0].hex()}", f"0x{log.data.hex()}") for log in logs}
+    return lambda log: (log["topics"][0], log["data"]) in omitted
 
 
 def status(client: FlaskClient, number: int, sends: Collection[int] = SENT) -> int:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from app.db.database import Database
 from app.db.engine import reading
 from app.watcher.loop.reader import Reader
 from app.watcher.models import WatchDoubt
 from app.watcher.queries import faulty_urls
 from tests.feed.services.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeChain, FakeLog
-from tests.watcher.kit import CHAIN, OTHER, Watched, row, send, sent_id
+from tests.watcher.kit import CHAIN, OTHER, Watched, send, sent_id
 
 BLOCKS = 60
 
@@ -27,29 +24,32 @@ def mine(watched: Watched, count: int = BLOCKS) -> None:
         watched.chain.mine(send(watched.chain.head.number + 1))
 
 
-def unmatched(database: Database) -> list[int]:
+def unmatched(watched: Watched) -> list[int]:
     """The stored blocks; their number is that of the row."""
-    with reading(database.engine) as connection:
+    with reading(watched.database.engine) as connection:
         is_open = WatchDoubt.agreed.is_not(True)
-        found = list(connection.scalars(select(WatchDoubt.block).where(is_open).order_by(WatchDoubt.block)))
-    assert row(database).unmatched == len(found)
+        found: list[int] = list(
+            connection.scalars(select(WatchDoubt.block).where(is_open).order_by(WatchDoubt.block))
+        )
+    assert watched.row.unmatched == len(found)
     return found
 
 
-def level(client: FlaskClient, number: int) -> str:
+def level(watched: Watched, number: int) -> str:
     """How sure the status of a send is."""
     key = f"0x{sent_id(number).hex()}"
-    (found,) = client.get("/v2/getTransfer", query_string={"key": key}).get_json()["transfers"]
+    (found,) = watched.client.get("/v2/getTransfer", query_string={"key": key}).get_json()["transfers"]
     return str(found["certainty"]["level"])
 
 
-def expect(watched: Watched, client: FlaskClient, left: Collection[int], to: int | None = None) -> None:
+def expect(watched: Watched, left: Collection[int], to: int | None = None) -> None:
     """All final blocks are proven but these, and so are the transfers in them."""
     to = watched.chain.head.number - 6 if to is None else to
-    assert unmatched(watched.database) == sorted(left), unmatched(watched.database)
-    assert row(watched.database).proven_to == to, row(watched.database).proven_to
-    for number in range(1, to + 1):
-        assert level(client, number) == ("reported" if number in left else "proven"), number
+    assert unmatched(watched) == sorted(left), unmatched(watched)
+    assert watched.row.proven_to == to, watched.row.proven_to
+    after = {number + 1 for number in left if number < to}
+    for number in sorted({1, to, *left, *after}):
+        assert level(watched, number) == ("reported" if number in left else "proven"), number
 
 
 def again(watched: Watched, reader: Reader) -> None:
@@ -58,11 +58,11 @@ def again(watched: Watched, reader: Reader) -> None:
     watched.settle(reader)
 
 
-def payouts_of(app: Flask, *numbers: int) -> None:
+def payouts_of(watched: Watched, *numbers: int) -> None:
     """Transfers from the other chain, which are paid on the chain that is watched."""
     at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
     for number in numbers:
-        feed(app, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+        feed(watched.app, sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
 
 
 def ahead(chain: FakeChain, blocks: int, log: FakeLog, at: int = 1) -> FakeChain:
@@ -73,7 +73,7 @@ def ahead(chain: FakeChain, blocks: int, log: FakeLog, at: int = 1) -> FakeChain
     return false
 
 
-def false_answers(database: Database) -> list[str]:
+def false_answers(watched: Watched) -> list[str]:
     """The URLs that were named as faulty."""
-    with reading(database.engine) as connection:
+    with reading(watched.database.engine) as connection:
         return [found.source for found in faulty_urls(connection, CHAIN)]

@@ -1,4 +1,4 @@
-"""A block of which URLs say different things: what each does, and what is right then, in words."""
+"""A block of which URLs return different things: what each does, and what is right then, in words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
-from app.db.database import Database
 from app.db.engine import reading
-from app.http.application import part_of
 from app.transfers.rules.events.event_types import TransferReleased
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.reader import VERIFY_SECONDS, Reader
@@ -26,7 +22,7 @@ from app.watcher.services.readings import reported
 from tests.feed.services.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode, FalseBlock, Part
-from tests.watcher.kit import CHAIN, ELSEWHERE, OTHER, Watched, relay, send, status
+from tests.watcher.kit import CHAIN, ELSEWHERE, OTHER, Watched, relay, send
 from tests.watcher.nodes.behaviours import receipts, results
 
 SENT, PAID, INVENTED = 4, 7, 8
@@ -81,7 +77,7 @@ def _other_numbers(node: FakeNode, _number: int) -> None:
     node.behaviours = [*node.behaviours, results("eth_getLogs", renumbered)]
 
 
-def _says(*logs: FakeLog, receipts: Part = "true", lists: bool = False, forged: bool = False) -> Change:
+def _returns(*logs: FakeLog, receipts: Part = "true", lists: bool = False, forged: bool = False) -> Change:
     def change(node: FakeNode, number: int) -> None:
         node.false[number] = FalseBlock((unrelated(number), *logs), receipts, lists, forged)
 
@@ -95,16 +91,16 @@ DOES: Mapping[str, Change] = {
     "does not answer": _down,
     "returns an empty root and no transactions": _blank,
     "numbers logs differently": _other_numbers,
-    "leaves out the send": _says(PAYOUT),
-    "leaves out the send, also in its receipts": _says(PAYOUT, receipts="false", lists=True),
-    "leaves out the payout, also in its receipts": _says(SEND, receipts="false", lists=True),
-    "forges": _says(SEND, PAYOUT, relay(INVENTED, tx="new"), receipts="false", lists=True, forged=True),
+    "leaves out the send": _returns(PAYOUT),
+    "leaves out the send, also in its receipts": _returns(PAYOUT, receipts="false", lists=True),
+    "leaves out the payout, also in its receipts": _returns(SEND, receipts="false", lists=True),
+    "forges": _returns(SEND, PAYOUT, relay(INVENTED, tx="new"), receipts="false", lists=True, forged=True),
 }
 """What a URL does, by the words of a row; besides what it invents or alters (:func:`does`)."""
 
 FALSE = {
     "invents a payout": (SEND, PAYOUT, relay(INVENTED, tx="new")),
-    "invents a payout beside another": (SEND, PAYOUT, relay(INVENTED, tx="payout")),
+    "invents a payout next to another": (SEND, PAYOUT, relay(INVENTED, tx="payout")),
     "alters an amount": (SEND, relay(PAID, FALSE_AMOUNT, tx="payout")),
 }
 RECEIPTS: Mapping[str, Part] = {
@@ -119,8 +115,8 @@ def does(words: str) -> Change:
     """What a URL does, from the words of a row."""
     if words in DOES:
         return DOES[words]
-    lie, _, with_ = words.partition(", with ")
-    return _says(*FALSE[lie], receipts=RECEIPTS[with_], lists=with_ == "receipts that hold it")
+    false, _, with_ = words.partition(", with ")
+    return _returns(*FALSE[false], receipts=RECEIPTS[with_], lists=with_ == "receipts that hold it")
 
 
 @dataclass
@@ -130,9 +126,7 @@ class World:
     :param transfers: that come from the other chain, besides two.
     """
 
-    app: Flask
     watched: Watched
-    client: FlaskClient
     urls: int = 1
     chain: Chain = Chain.ALL
     transfers: range = range(0)
@@ -142,7 +136,7 @@ class World:
         at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
         for number in (PAID, INVENTED, *self.transfers):
             event = sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12))
-            feed(self.app, event)
+            feed(self.watched.app, event)
         watched = self.watched
         if self.chain is Chain.NO_FILTERS:
             watched.chain.unfiltered = frozenset(range(1000))
@@ -182,7 +176,7 @@ class World:
         """Polls, each with what is done in between."""
         for _ in range(count):
             self.watched.time.go(seconds)
-            part_of(self.app, Database).clock.go(seconds)  # type: ignore[attr-defined]
+            self.watched.database.clock.go(seconds)  # type: ignore[attr-defined]
             self.poll()
 
     def poll(self) -> None:
@@ -213,23 +207,23 @@ class World:
         self.polls(5)
 
     def status(self, number: int) -> int:
-        return status(self.client, number, {SENT})
+        return self.watched.status(number, {SENT})
 
     @property
     def doubts(self) -> set[int]:
-        with reading(part_of(self.app, Database).engine) as connection:
+        with reading(self.watched.database.engine) as connection:
             return set(connection.scalars(select(WatchDoubt.block).where(WatchDoubt.agreed.is_not(True))))
 
     @property
     def named(self) -> str:
         """The URLs that returned what cannot be true, by their letters."""
-        with reading(part_of(self.app, Database).engine) as connection:
+        with reading(self.watched.database.engine) as connection:
             return "".join(sorted({row.source[-1] for row in faulty_urls(connection, CHAIN)}))
 
     @property
     def named_for_a_block(self) -> set[str]:
         """The URLs whose logs or header of one block were found to be false."""
-        with reading(part_of(self.app, Database).engine) as connection:
+        with reading(self.watched.database.engine) as connection:
             found = faulty_urls(connection, CHAIN)
         return {
             row.source
@@ -240,9 +234,11 @@ class World:
     def see(self) -> Seen:
         """What is shown now."""
         shown = {number: self.status(number) for number in (SENT, PAID, INVENTED)}
-        facts = reported(part_of(self.app, Database), CHAIN, BlockNumber(1), None)
+        facts = reported(self.watched.database, CHAIN, BlockNumber(1), None)
         paid = {
-            each.event.amount for each in facts if each.canonical and isinstance(each.event, TransferReleased)
+            each.event.amount
+            for each in facts
+            if each.canonical and isinstance(each.event, TransferReleased) and each.event.amount is not None
         }
         return Seen(shown, frozenset(paid), frozenset(self.doubts), self.named)
 
@@ -261,83 +257,3 @@ class Seen:
     paid: frozenset[int]
     doubts: frozenset[int]
     named: str
-
-
-@dataclass(frozen=True)
-class Story:
-    """What was seen of a block, in its order.
-
-    :param first: before any URL did anything wrong; None where the block was mined afterwards.
-    :param polls: after each of the first polls with it.
-    :param end: when it was deep and old.
-    :param healed: after all URLs were honest again.
-    """
-
-    first: Seen | None
-    polls: tuple[Seen, ...]
-    end: Seen
-    healed: Seen
-
-    @property
-    def all(self) -> tuple[Seen, ...]:
-        return (*([] if self.first is None else [self.first]), *self.polls, self.end, self.healed)
-
-
-def _is_kept(story: Story) -> bool:
-    return all(seen.shown[SENT] >= 1 and seen.shown[PAID] == DELIVERED for seen in story.all)
-
-
-def _is_found(seen: Seen) -> bool:
-    return (seen.shown[SENT], seen.shown[PAID], seen.paid) == (CONFIRMED, DELIVERED, {990})
-
-
-def _is_true(seen: Seen) -> bool:
-    return seen.shown[INVENTED] == PENDING and FALSE_AMOUNT not in seen.paid
-
-
-RIGHT: Mapping[str, Callable[[Story], bool]] = {
-    "all stays": _is_kept,
-    "all is found": lambda story: _is_found(story.end),
-    "found at once": lambda story: story.polls[0].shown[SENT] == 1 and _is_kept(story),
-    "no false payout": lambda story: all(map(_is_true, (*story.polls[1:], story.end, story.healed))),
-    "claimed at most": lambda story: story.end.shown[INVENTED] == PENDING or bool(story.end.doubts),
-    "the send is confirmed": lambda story: story.end.shown[SENT] == CONFIRMED,
-    "the payout is suspended": lambda story: (
-        {seen.shown[PAID] for seen in (*story.polls[1:], story.end)} == {PENDING}
-    ),
-    "never in doubt": lambda story: not any(seen.doubts for seen in story.polls[1:]) and not story.end.doubts,
-    "stays in doubt": lambda story: bool(story.end.doubts),
-    "decided": lambda story: not story.end.doubts,
-    "nobody is named": lambda story: story.end.named == "",
-    "at once": lambda story: not story.polls[1].doubts and bool(story.polls[1].named),
-    "A is named": lambda story: story.end.named == "A",
-    "B is named": lambda story: story.end.named == "B",
-    "heals": lambda story: _is_found(story.healed) and not story.healed.doubts,
-}
-"""What can be right, by the words of a row."""
-
-
-def told(world: World, urls: tuple[str, ...], *, read_before: bool) -> Story:
-    """What is seen of a block with a send and a payout.
-
-    :param urls: what each does with it.
-    :param read_before: it does so after the block was read.
-    """
-    number = world.watched.chain.head.number + 1
-    first: Seen | None = None
-    if read_before:
-        world.mine(1, SEND, PAYOUT)
-        world.polls(4)
-        first = world.see()
-    for words, node in zip(urls, world.nodes, strict=True):
-        does(words)(node, number)
-    if not read_before:
-        world.mine(1, SEND, PAYOUT)
-    polls = []
-    for _ in range(4):
-        world.polls()
-        polls.append(world.see())
-    world.goes_on()
-    end = world.see()
-    world.heals()
-    return Story(first, tuple(polls), end, world.see())

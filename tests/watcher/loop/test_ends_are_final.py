@@ -6,15 +6,15 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
-from tests.watcher.fake_node import FakeNode
-from tests.watcher.kit import Watched, leaves_out, relay, send, status
+from tests.watcher.kit import Watched, leaves_out, relay, send
 from tests.watcher.loop.proven import payouts_of
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAYOUT, PENDING, SEND, Chain, World, does
+
+pytestmark = pytest.mark.one_database
 
 
 def is_final(client: FlaskClient) -> bool:
@@ -24,8 +24,8 @@ def is_final(client: FlaskClient) -> bool:
 
 def pay(watched: Watched, urls: int) -> Reader:
     """A payout that is deep enough, which the first URL returned while the others did not answer."""
-    payouts_of(watched.app, 7)
-    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    payouts_of(watched, 7)
+    watched.add_urls(urls - 1)
     watched.chain.mine(send(1))
     reader = watched.reader()
     watched.settle(reader)
@@ -48,9 +48,7 @@ def poll(watched: Watched, reader: Reader, seconds: float = 100) -> None:
 
 
 @pytest.mark.parametrize("urls", [1, 2, 3])
-def test_end_that_one_url_returned_is_final_after_ten_minutes(
-    watched: Watched, client: FlaskClient, urls: int
-) -> None:
+def test_end_of_one_url_is_final_after_ten_minutes(watched: Watched, client: FlaskClient, urls: int) -> None:
     reader = pay(watched, urls)
     assert is_final(client) == (urls == 1)
     for _ in range(4):
@@ -61,7 +59,7 @@ def test_end_that_one_url_returned_is_final_after_ten_minutes(
     assert is_final(client)
 
 
-def test_end_is_final_as_soon_as_another_url_returns_it(watched: Watched, client: FlaskClient) -> None:
+def test_end_is_final_once_another_url_returns_it(watched: Watched, client: FlaskClient) -> None:
     reader = pay(watched, 2)
     watched.nodes[1].fault = lambda _body: None
     poll(watched, reader)
@@ -81,11 +79,11 @@ def test_end_that_was_final_stays_against_one_denial(watched: Watched, client: F
     for _ in range(40):
         poll(watched, reader)
     assert any(doubt.disputed for doubt in reader.view.readings.doubts.values())
-    assert (status(client, 7), is_final(client)) == (5, True)
+    assert (watched.status(7), is_final(client)) == (5, True)
 
 
-def test_url_that_lacks_the_block_is_waited_for(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+def test_url_without_the_block_is_waited_for(watched: Watched) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
     number = watched.chain.head.number + 1
     does("invents a payout, with receipts that hold it")(watched.nodes[0], number)
     watched.nodes[1].behind = 12
@@ -98,10 +96,8 @@ def test_url_that_lacks_the_block_is_waited_for(app: Flask, watched: Watched, cl
     assert world.status(INVENTED) == PENDING
 
 
-def test_end_that_receipts_disproved_stays_away_when_no_receipts_match_any_more(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+def test_disproved_end_stays_retracted(watched: Watched) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
     world.nodes[1].receipts_of_blocks = False  # one by one they match
     world.goes_on()
     number = world.mine(1, SEND, PAYOUT)

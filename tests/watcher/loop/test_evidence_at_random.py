@@ -14,39 +14,29 @@ from flask.testing import FlaskClient
 
 from app.db.database import Database
 from app.db.engine import writing
-from app.http.application import part_of
 from app.network.document import import_within, read_document
 from app.watcher.loop import reader as reading_loop
-from app.watcher.services.advance import Advanced
+from app.watcher.services.advance import Advanced, advance
 from tests.builders import network as build
-from tests.everyday import SEED, volume
 from tests.feed.services.world import NOW, forget_events, network
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode, FalseBlock, Part
-from tests.watcher.kit import (
-    NAMES,
-    Watched,
-    answers,
-    executed,
-    queued,
-    refund,
-    relay,
-    row,
-    send,
-    status,
-    terms,
-)
+from tests.watcher.kit import NAMES, Watched, executed, queued, refund, relay, send, terms
 from tests.watcher.loop.table import Chain, World, unrelated
 
-HISTORIES = volume(100, 2)
-"""Of each of 20 parts; on PostgreSQL a tenth, which is slower."""
+FEW, MANY = 2, 100
+PARTS = [
+    pytest.param("few", FEW, id="few"),
+    *(pytest.param(str(part), MANY, id=f"part {part}", marks=pytest.mark.slow) for part in range(20)),
+]
+"""The histories of each part; PostgreSQL, which is slower, gets a tenth."""
 
 STEPS = 40
 FALSE_SENDS, FALSE_PAYOUTS = range(500, 600), range(600, 700)
 PENDING, CONFIRMED, DELIVERED, REFUNDED = 1, 3, 5, 10
 FORGIVEN_SECONDS = 600.0
-ASKED_POLLS = 3
-"""An end that one URL denies is shown for so many polls at most: one to read it, two to ask."""
+SHOWN_POLLS = 3
+"""An end that one URL denies is shown for so many polls at most: one to read it, two to request others."""
 
 
 def is_terminal(client: FlaskClient, number: int) -> bool:
@@ -63,7 +53,7 @@ class Killed(Exception):
 class History:
     """A chain whose URLs change what they do, and a watcher that is killed now and then.
 
-    :param liar: the number of the only URL that says what is false.
+    :param faulty: the number of the only URL that says what is false.
     :param sends: those not refunded yet; ``payouts`` to come, and those that are queued.
     :param answered_at: when an honest URL answered last.
     :param usable: the URLs that the watcher could use at the last poll.
@@ -73,7 +63,7 @@ class History:
 
     world: World
     rng: random.Random
-    liar: int | None
+    faulty: int | None
     sends: list[int] = field(default_factory=list)
     payouts: list[int] = field(default_factory=lambda: list(range(700, 760)))
     waiting: list[int] = field(default_factory=list)
@@ -85,7 +75,7 @@ class History:
     shown: dict[int, int] = field(default_factory=dict)
     forgiven: set[int] = field(default_factory=set)
     usable: set[str] = field(default_factory=set)
-    told: list[str] = field(default_factory=list)
+    story: list[str] = field(default_factory=list)
 
     @property
     def chain(self) -> FakeChain:
@@ -101,10 +91,10 @@ class History:
             self._mine()
         if rng.random() < 0.07:
             depth = rng.randrange(1, 3)
-            self.told.append(f"reorg {depth}")
+            self.story.append(f"reorg {depth}")
             self.chain.reorg(depth)
         seconds = rng.choice([1, 1, 1, 2, 10, 100, 700])
-        self.told.append(f"{seconds} s, {self.does}, head {self.chain.head.number}")
+        self.story.append(f"{seconds} s, {self.does}, head {self.chain.head.number}")
         if rng.random() < 0.1:
             with killed(rng.randrange(1, 4), after=rng.random() < 0.5):
                 self._poll(seconds)
@@ -119,7 +109,7 @@ class History:
         try:
             self.world.polls(1, seconds)
         except Killed:
-            self.told.append("killed")
+            self.story.append("killed")
             self.world.begin()
             self.world.polls(1)
 
@@ -132,8 +122,8 @@ class History:
             faults = faults[2:]
         self.does.pop(number, None)
         what = rng.choice(["honest", "honest", rng.choice(faults)])
-        if number == self.liar and rng.random() < 0.5:
-            what = "lies"
+        if number == self.faulty and rng.random() < 0.5:
+            what = "false"
         elif what == "no logs":
             node.omit = lambda _log: True
         elif what == "no logs, no receipts":
@@ -169,26 +159,26 @@ class History:
                     back = self.sends.pop(0)
                     logs.append(refund(back, tx=f"refund {back}"))
         number = self.world.mine(1, *logs)
-        if self.liar is not None and self.does.get(self.liar) == "lies":
-            self._lie(number, logs)
+        if self.faulty is not None and self.does.get(self.faulty) == "false":
+            self._answer_falsely(number, logs)
 
-    def _lie(self, number: int, logs: Sequence[FakeLog]) -> None:
-        rng, told = self.rng, list(logs)
+    def _answer_falsely(self, number: int, logs: Sequence[FakeLog]) -> None:
+        rng, false_logs = self.rng, list(logs)
         match rng.randrange(4):
-            case 0 if told:
-                del told[rng.randrange(len(told))]
+            case 0 if false_logs:
+                del false_logs[rng.randrange(len(false_logs))]
             case 1:
                 self.false.append(FALSE_SENDS[next(self.invented)])
-                told.append(send(self.false[-1], tx="false"))
+                false_logs.append(send(self.false[-1], tx="false"))
             case 2 | 3:
                 self.false.append(FALSE_PAYOUTS[next(self.invented)])
-                told.append(relay(self.false[-1], tx="false"))
+                false_logs.append(relay(self.false[-1], tx="false"))
         receipts: Part = rng.choice(["true", "false", "false", "empty", "missing"])
         lists, forged = rng.random() < 0.5, rng.random() < 0.2
-        words = f"{len(logs)} logs, told {len(told)}, {receipts} receipts, {lists=}, {forged=}"
-        self.told.append(f"block {number}: {words}")
-        node = self.world.nodes[self.liar or 0]
-        node.false[number] = FalseBlock((unrelated(number), *told), receipts, lists, forged)
+        words = f"{len(logs)} logs, false_logs {len(false_logs)}, {receipts} receipts, {lists=}, {forged=}"
+        self.story.append(f"block {number}: {words}")
+        node = self.world.nodes[self.faulty or 0]
+        node.false[number] = FalseBlock((unrelated(number), *false_logs), receipts, lists, forged)
 
     def _check(self) -> None:
         """Nothing false is final, and no false end is shown for long while an honest URL answers."""
@@ -196,36 +186,42 @@ class History:
         honest = [
             number
             for number in range(len(world.nodes))
-            if number != self.liar and number not in self.does and NAMES[number] in self.usable
+            if number != self.faulty and number not in self.does and NAMES[number] in self.usable
         ]
         if honest:
             self.answered_at = now
         if len(world.nodes) > 1:
-            named = world.named_for_a_block - {NAMES[self.liar] if self.liar is not None else ""}
-            assert not named, self.told_of("named", named)
-        is_forgiven = now - self.answered_at > FORGIVEN_SECONDS or (len(world.nodes) == 1 and self.liar == 0)
+            named = world.named_for_a_block - {NAMES[self.faulty] if self.faulty is not None else ""}
+            assert not named, self.story_of("named", named)
+        is_forgiven = now - self.answered_at > FORGIVEN_SECONDS or (
+            len(world.nodes) == 1 and self.faulty == 0
+        )
         for number in self.false:
             if number not in FALSE_PAYOUTS:
                 continue  # a send is no end
             is_shown = self.status(number) == DELIVERED
-            if is_shown and is_terminal(world.client, number) and is_forgiven:
+            if is_shown and is_terminal(world.watched.client, number) and is_forgiven:
                 self.forgiven.add(number)
             if number in self.forgiven:
                 continue
-            assert not (is_shown and is_terminal(world.client, number)), self.told_of("final", number)
+            assert not (is_shown and is_terminal(world.watched.client, number)), self.story_of(
+                "final", number
+            )
             self.shown[number] = (
                 self.shown.get(number, 0) + 1 if is_shown and honest and not is_forgiven else 0
             )
-            assert self.shown[number] <= ASKED_POLLS, self.told_of(number, self.shown[number])
+            assert self.shown[number] <= SHOWN_POLLS, self.story_of(number, self.shown[number])
 
     def status(self, number: int) -> int:
-        return status(self.world.client, number, {*range(600)})
+        return self.world.watched.status(number, {*range(600)})
 
-    def told_of(self, *what: Any) -> str:
-        kept, world = row(part_of(self.world.app, Database)), self.world
-        now = f"read to {kept.live_to}, verified to {kept.proven_to}, in doubt {world.doubts}: {kept.fault}"
-        urls = f"{len(world.nodes)} URLs, liar {self.liar}, {world.chain}"
-        return "\n".join(map(str, [*what, now, urls, *self.told]))
+    def story_of(self, *what: Any) -> str:
+        stored, world = self.world.watched.row, self.world
+        now = (
+            f"read to {stored.live_to}, verified to {stored.proven_to}, doubts {world.doubts}: {stored.fault}"
+        )
+        urls = f"{len(world.nodes)} URLs, faulty {self.faulty}, {world.chain}"
+        return "\n".join(map(str, [*what, now, urls, *self.story]))
 
     def end(self) -> None:
         """Every URL is honest again for some hours: all is as if none had ever done anything else."""
@@ -236,10 +232,10 @@ class History:
         world.polls(6, seconds=10)
         world.polls(4, seconds=3700)
         for _ in range(200):  # one range that differs is read again every few polls
-            if row(part_of(world.app, Database)).proven_to == self.chain.head.number - 6:
+            if world.watched.row.proven_to == self.chain.head.number - 6:
                 break
             world.polls(seconds=10)
-        found = answers(part_of(world.app, Database))
+        found = world.watched.answers
         undecided = {str(number) for number in self.false} | {f"paid {number}" for number in self.false}
         right = self._right()
         has_roots = world.chain in (Chain.ALL, Chain.NO_FILTERS)
@@ -248,12 +244,12 @@ class History:
             for key, want in right.items()
             if found.get(key) != want and (has_roots or self._block_of(key) not in world.doubts)
         }
-        assert not missing, self.told_of(missing)
+        assert not missing, self.story_of(missing)
         more = {key for key, is_ in found.items() if key not in right and key != "pools" and is_ != PENDING}
         if has_roots:
-            assert not more, self.told_of(more)
-            assert not world.doubts, self.told_of(world.doubts)
-        assert more <= undecided, self.told_of(more)
+            assert not more, self.story_of(more)
+            assert not world.doubts, self.story_of(world.doubts)
+        assert more <= undecided, self.story_of(more)
 
     def _block_of(self, name: str) -> int | None:
         """The last block with something of a transfer."""
@@ -286,23 +282,21 @@ class History:
 @contextmanager
 def killed(writes: int, *, after: bool) -> Iterator[None]:
     """The process is killed at its next write but so many, before it or after it."""
-    right, left = reading_loop.advance, writes
+    left = writes
 
-    def advance(*arguments: Any) -> Advanced:
+    def dies(*arguments: Any) -> Advanced:
         nonlocal left
         left -= 1
         if left == 0 and not after:
             raise Killed
-        written = right(*arguments)
+        written = advance(*arguments)
         if left == 0:
             raise Killed
         return written
 
-    reading_loop.advance = advance
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading_loop, "advance", dies)
         yield
-    finally:
-        reading_loop.advance = right
 
 
 def serve_depth_of_watcher(database: Database) -> None:
@@ -313,20 +307,20 @@ def serve_depth_of_watcher(database: Database) -> None:
         import_within(connection, read_document(build.text(document)), NOW)
 
 
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.parametrize(("part", "histories"), PARTS)
 def test_nothing_false_is_final_and_all_is_read(
-    app: Flask, database: Database, client: FlaskClient, part: int
+    app: Flask, database: Database, part: str, histories: int
 ) -> None:
     serve_depth_of_watcher(database)
     is_slow = database.engine.dialect.name != "sqlite"
-    for number in range(-(-HISTORIES // 10) if is_slow else HISTORIES):
+    for number in range(-(-histories // 10) if is_slow else histories):
         forget_events(app)
-        rng = random.Random(f"{SEED} {part} {number}")
+        rng = random.Random(f"{part} {number}")
         urls = rng.choice([1, 2, 2, 3, 3])
         chain = rng.choice(list(Chain)) if urls > 1 else rng.choice([Chain.ALL, Chain.NO_FILTERS])
-        liar = rng.choice([None, *range(urls)])
-        world = World(app, Watched(app), client, urls, chain, range(600, 760))
-        history = History(world, rng, liar)
+        faulty = rng.choice([None, *range(urls)])
+        world = World(Watched(app), urls, chain, range(600, 760))
+        history = History(world, rng, faulty)
         for _ in range(STEPS):
             history.step()
         history.end()

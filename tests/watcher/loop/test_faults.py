@@ -1,4 +1,4 @@
-"""What nodes do wrong: they are slow, cut off, lie, lag, want to be left alone. Nothing is missed for it."""
+"""What nodes do wrong: they are slow, cut off, false, behind, or limit requests. Nothing is missed for it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from app.db.database import Database
-from app.watcher.rpc.faults import NoNode, RpcFault
-from tests.feed.services.world import forget_events
-from tests.watcher.fake_node import Behaviour, FakeNode, Reply
-from tests.watcher.kit import KEY, NAMES, Watched, answers, missed, row, send
+from app.watcher.rpc.faults import RpcFault
+from tests.watcher.fake_node import Behaviour, Reply
+from tests.watcher.kit import KEY, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
 
 pytestmark = pytest.mark.one_database
@@ -28,7 +26,7 @@ def every(rng: random.Random, reply: Reply) -> Callable[[bytes], Reply | None]:
 
 def some(rng: random.Random, method: str, change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
     """Some answers to a method are changed."""
-    return lambda asked, result: change(result) if asked == method and rng.random() < 0.3 else result
+    return lambda called, result: change(result) if called == method and rng.random() < 0.3 else result
 
 
 def other_hash(result: Any) -> Any:
@@ -43,7 +41,7 @@ def twice(result: Any) -> Any:
     return [*result, *result]
 
 
-def beside(result: Any) -> Any:
+def of_other_block(result: Any) -> Any:
     return [log | {"blockNumber": "0xffff"} for log in result]
 
 
@@ -82,7 +80,7 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "no block": ("eth_getBlockByNumber", lambda _result: None),
     "no header": ("eth_getBlockByNumber", lambda result: result and {"number": result["number"]}),
     "logs twice": ("eth_getLogs", twice),
-    "logs of elsewhere": ("eth_getLogs", beside),
+    "logs of elsewhere": ("eth_getLogs", of_other_block),
     "logs removed": ("eth_getLogs", removed),
     "logs of another block": ("eth_getLogs", of_another),
     "logs in part": ("eth_getLogs", short),
@@ -112,15 +110,12 @@ def live(watched: Watched, rng: random.Random) -> None:
 
 
 def same_as_undisturbed(watched: Watched) -> None:
-    found = answers(watched.database)
-    assert row(watched.database).reread_to == watched.chain.head.number - 6
-    forget_events(watched.app)
-    watched.settle(watched.reader())
-    assert answers(watched.database) == found
+    assert watched.row.reread_to == watched.chain.head.number - 6
+    watched.expect_undisturbed()
 
 
 @pytest.mark.parametrize("kind", REPLIES)
-def test_what_is_no_answer(watched: Watched, kind: str) -> None:
+def test_invalid_answers_change_nothing(watched: Watched, kind: str) -> None:
     rng = random.Random(kind)
     watched.nodes[0].fault = every(rng, REPLIES[kind])
     live(watched, rng)
@@ -129,46 +124,28 @@ def test_what_is_no_answer(watched: Watched, kind: str) -> None:
 
 @pytest.mark.parametrize("urls", [1, 2])
 @pytest.mark.parametrize("kind", CHANGES)
-def test_what_is_not_true(watched: Watched, kind: str, urls: int) -> None:
+def test_false_values_change_no_answer(watched: Watched, kind: str, urls: int) -> None:
     rng = random.Random(f"{kind} {urls}")
-    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    watched.add_urls(urls - 1)
     method, change = CHANGES[kind]
     watched.nodes[0].change = some(rng, method, change)
     live(watched, rng)
     same_as_undisturbed(watched)
 
 
-def test_node_of_other_chain_is_refused(database: Database, watched: Watched) -> None:
-    watched.chain.mine(send(1))
-    watched.nodes[0].chain_id = 1337
-    reader = watched.reader()
-    with pytest.raises(
-        NoNode, match=r"all URLs are excluded.*RPC_URL_A: wrong chain: it is a node of chain 1337, not of 1"
-    ):
-        reader.poll()
-    assert row(database).live_to is None
-    with pytest.raises(NoNode):
-        reader.poll()
-    assert watched.nodes[0].requests == 1
-    watched.nodes[0].chain_id = 1
-    watched.time.go(61)
-    watched.settle(reader)
-    assert answers(database)["1"] == 1
-
-
-def test_next_url_serves_until_preferred_returns(database: Database, watched: Watched) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+def test_next_url_serves_until_preferred_returns(watched: Watched) -> None:
+    watched.add_urls(1)
     watched.nodes[0].fault = lambda _body: (429, {"Retry-After": "30"}, b"")
     watched.chain.mine(send(1))
     reader = watched.reader()
     reader.poll()
-    assert (answers(database)["1"], reader.view.source) == (1, NAMES[1])
+    assert (watched.answers["1"], reader.view.source) == (1, NAMES[1])
     watched.nodes[0].fault = lambda _body: None
-    asked = watched.nodes[0].requests
+    requests = watched.nodes[0].requests
     watched.time.go(29)
     watched.chain.mine()
     reader.poll()
-    assert watched.nodes[0].requests == asked
+    assert watched.nodes[0].requests == requests
     watched.time.go(2)
     watched.chain.mine()
     reader.poll()
@@ -176,21 +153,17 @@ def test_next_url_serves_until_preferred_returns(database: Database, watched: Wa
 
 
 @pytest.mark.parametrize(
-    "does",
-    [refused_calls("limit exceeded", -32005, when=is_logs), page(401)],
-    ids=["no logs", "no access"],
+    "does", [refused_calls("limit exceeded", -32005, when=is_logs), page(401)], ids=["no logs", "no access"]
 )
-def test_url_that_only_a_person_can_mend_is_seldom_tried(
-    database: Database, watched: Watched, does: Behaviour
-) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+def test_url_without_access_is_seldom_requested(watched: Watched, does: Behaviour) -> None:
+    watched.add_urls(1)
     watched.nodes[0].behaviours = [does]
     reader = watched.reader()
     for number in range(1, 59):
         watched.chain.mine(send(number))
         reader.poll()
         watched.time.go(1)
-    assert row(database).live_to == 58
+    assert watched.row.live_to == 58
     assert watched.nodes[0].requests <= 10
     watched.nodes[0].behaviours = []
     watched.time.go(10)
@@ -199,26 +172,7 @@ def test_url_that_only_a_person_can_mend_is_seldom_tried(
     assert reader.view.source == NAMES[0]
 
 
-def test_long_range_is_halved_until_answered(database: Database, watched: Watched) -> None:
-    node = watched.nodes[0]
-    node.most_blocks, node.most_logs = 20, 12
-    for number in range(200):
-        watched.chain.mine(*(send(number * 10 + n) for n in range(number % 4)))
-    watched.settle(watched.reader(), rounds=200)
-    assert len(answers(database)) == 301
-    assert row(database).reread_to == 194
-
-
-@pytest.mark.parametrize("most_calls", [0, 3, 10])
-def test_nodes_that_take_few_calls_at_once(database: Database, watched: Watched, most_calls: int) -> None:
-    watched.nodes[0].most_calls = most_calls
-    for number in range(1, 40):
-        watched.chain.mine(send(number))
-    watched.settle(watched.reader())
-    assert len(answers(database)) == 40
-
-
-def test_a_poll_is_three_requests_at_most(database: Database, watched: Watched) -> None:
+def test_poll_takes_three_requests_at_most(watched: Watched) -> None:
     (node,) = watched.nodes
     watched.chain.mine_many(30)
     reader = watched.reader()
@@ -236,10 +190,10 @@ def test_a_poll_is_three_requests_at_most(database: Database, watched: Watched) 
     reader.since_reread = 0
     reader.poll()
     assert node.requests - before <= 3
-    assert orjson.dumps(missed(database)) == b"[]"
+    assert orjson.dumps(watched.missed) == b"[]"
 
 
-def test_idle_chain_costs_few_requests(database: Database, watched: Watched) -> None:
+def test_idle_chain_costs_few_requests(watched: Watched) -> None:
     (node,) = watched.nodes
     node.receipts = False
     watched.chain.mine_many(30)
@@ -256,10 +210,4 @@ def test_idle_chain_costs_few_requests(database: Database, watched: Watched) -> 
         assert reader.background() is None
     # Of new blocks two requests, every fourth poll one more for the reread, every twelfth two for a proof.
     assert node.requests - before <= 20 + 2 * 20 + 20 // 4 + 2 * (20 // 12)
-    assert row(database).live_to == 50
-
-
-def test_a_body_without_end_is_not_read(watched: Watched) -> None:
-    watched.nodes[0].fault = lambda _body: (200, JSON, b" " * (17 << 20))
-    with pytest.raises(RpcFault, match="larger than"):
-        watched.reader().poll()
+    assert watched.row.live_to == 50

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from flask import Flask
-from flask.testing import FlaskClient
+import pytest
 
 from tests.feed.services.world import NOW, event, feed, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FalseBlock
 from tests.watcher.kit import CHAIN, OTHER, TOKEN, USER, Watched, log_of, queued, relay
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PENDING, Chain, World, unrelated
+
+pytestmark = pytest.mark.one_database
 
 AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
 VAULT = b"\xbb" * 20
@@ -38,9 +39,9 @@ def served(world: World, number: int) -> list[int]:
     return found
 
 
-def test_payout_of_a_contract_that_was_added(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
-    feed(app, sent(FROM_VAULT, AT, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+def test_payout_of_a_contract_that_was_added(watched: Watched) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
+    feed(watched.app, sent(FROM_VAULT, AT, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     number = world.mine()
     world.goes_on()
     watched.changes["vaults"] = frozenset({VAULT})
@@ -52,11 +53,11 @@ def test_payout_of_a_contract_that_was_added(app: Flask, watched: Watched, clien
     assert world.status(FROM_VAULT) != DELIVERED
 
 
-def test_payout_below_the_first_block_of_before(app: Flask, watched: Watched, client: FlaskClient) -> None:
+def test_payout_below_the_first_block_of_before(watched: Watched) -> None:
     for number in range(30):
         watched.chain.mine(unrelated(number + 1))
     watched.from_block = 31
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+    world = World(watched, 2, Chain.NO_ROOTS)
     world.goes_on()
     watched.from_block = 1
     invents(world, 5, relay(INVENTED, tx="false"))
@@ -65,21 +66,21 @@ def test_payout_below_the_first_block_of_before(app: Flask, watched: Watched, cl
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_after_a_reporter_took_blocks_back(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+def test_payout_after_a_reporter_took_blocks_back(watched: Watched) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
     number = world.watched.chain.head.number + 1
     invents(world, number, relay(INVENTED, tx="false"))
     world.mine()
     world.polls(3)
     assert world.status(INVENTED) == PENDING
-    feed(app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=number))
+    feed(watched.app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=number))
     assert len(served(world, INVENTED)) <= 2
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_after_a_contract_was_removed(app: Flask, watched: Watched, client: FlaskClient) -> None:
+def test_payout_after_a_contract_was_removed(watched: Watched) -> None:
     watched.changes["vaults"] = frozenset({VAULT})
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+    world = World(watched, 2, Chain.NO_ROOTS)
     number = world.mine()
     world.polls(2)
     watched.changes["vaults"] = frozenset()
@@ -89,8 +90,8 @@ def test_payout_after_a_contract_was_removed(app: Flask, watched: Watched, clien
     assert world.status(INVENTED) == PENDING
 
 
-def test_payout_whose_queueing_one_url_leaves_out(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+def test_payout_whose_queueing_one_url_leaves_out(watched: Watched) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
     number = world.watched.chain.head.number + 1
     invents(world, number, relay(PAID, tx="payout"))
     world.mine(1, queued(PAID, "payout"), relay(PAID, tx="payout"))

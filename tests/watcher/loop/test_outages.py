@@ -31,7 +31,7 @@ class Answers:
         return SimpleNamespace(watch_terms=dict.fromkeys(sorted(found)))
 
 
-def test_an_outage_is_waited_for(
+def test_watcher_waits_during_outage(
     database: Database,
     intake: Intake,
     watched: Watched,
@@ -51,7 +51,7 @@ def test_an_outage_is_waited_for(
 
     with caplog.at_level(logging.WARNING, "app.watcher"):
         watcher.run(every, 0)
-    assert seen == [1, 1, 1, 1, 2, 2, 2], "it looks again and again, and says that it is alive"
+    assert seen == [1, 1, 1, 1, 2, 2, 2], "it looks again and again, and shows that it is alive"
     assert started == [CHAIN, OTHER], "each once"
-    said = "the configuration cannot be read: no chain is added until it can"
-    assert [record.getMessage() for record in caplog.records] == [said] * 2, "once an outage"
+    words = "the configuration cannot be read: no chain is added until it can"
+    assert [record.getMessage() for record in caplog.records] == [words] * 2, "once an outage"

@@ -1,4 +1,4 @@
-"""One URL alone tells false logs: the proof takes back what was reported of them, and all that followed."""
+"""One URL returns false logs: the proof takes back what was reported of them, and all that followed."""
 
 from __future__ import annotations
 
@@ -21,28 +21,21 @@ from app.watcher.loop.reader import Reader
 from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rules.steps import WaitingKind
-from tests.everyday import volume
+from tests.amounts import few_or_many
 from tests.feed.services.world import forget_events
 from tests.watcher.fake_chain import FakeLog
-from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
     ELSEWHERE,
     NAMES,
-    REFUNDED,
     Watched,
-    answers,
     executed,
     leaves_out,
     liquidity,
-    missed,
     queued,
-    refund,
     relay,
     rotation,
-    row,
     send,
-    status,
 )
 from tests.watcher.loop.proven import payouts_of
 
@@ -74,83 +67,67 @@ def prove(watched: Watched, reader: Reader) -> None:
 
 def is_proven(watched: Watched, *differences: tuple[int, int]) -> None:
     """All final blocks are, and these differences were counted and raised."""
-    kept = row(watched.database)
-    assert kept.proven_to == watched.chain.head.number - 6
-    assert [(miss.missing, miss.surplus) for miss in missed(watched.database)] == list(differences)
-    assert kept.differed == len(differences)
-    assert {miss.source for miss in missed(watched.database)} <= {NAMES[0]}
+    stored = watched.row
+    assert stored.proven_to == watched.chain.head.number - 6
+    assert [(miss.missing, miss.surplus) for miss in watched.missed] == list(differences)
+    assert stored.differed == len(differences)
+    assert {miss.source for miss in watched.missed} <= {NAMES[0]}
 
 
-def test_an_omitted_delay_of_a_relay(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    payouts_of(app, 7, 8)
+def test_omitted_delay_of_relay_is_found(watched: Watched) -> None:
+    payouts_of(watched, 7, 8)
     watched.chain.mine_many(3)
     watched.chain.mine(relay(8), queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
-    assert (status(client, 7), status(client, 8)) == (5, 5)
+    assert (watched.status(7), watched.status(8)) == (5, 5)
     prove(watched, reader)
-    assert (status(client, 7), status(client, 8)) == (11, 5)
+    assert (watched.status(7), watched.status(8)) == (11, 5)
     is_proven(watched, (1, 1))
     watched.chain.mine(executed(7))
     watched.settle(reader)
-    assert status(client, 7) == 5
+    assert watched.status(7) == 5
 
 
-def test_an_omitted_delay_of_a_refund(watched: Watched, client: FlaskClient) -> None:
-    watched.chain.mine(send(REFUNDED))
-    watched.chain.mine(queued(REFUNDED, "refund"), refund(REFUNDED, tx="refund"))
-    watched.chain.mine_many(5)
-    watched.nodes[0].omit = leaves_out(queued(REFUNDED, "refund"))
-    reader = read(watched)
-    assert status(client, REFUNDED) == 10
-    prove(watched, reader)
-    assert status(client, REFUNDED) == 9
-    is_proven(watched, (1, 1))
-    watched.chain.mine(executed(REFUNDED, 1000))
-    watched.chain.mine_many(4)
-    watched.settle(reader)
-    assert status(client, REFUNDED) == 10
-
-
-def test_omitted_delay_is_found_after_execution(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    payouts_of(app, 7)
+def test_omitted_delay_is_found_after_execution(watched: Watched, client: FlaskClient) -> None:
+    payouts_of(watched, 7)
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
     execution = watched.chain.mine(executed(7))
     watched.settle(reader)
     prove(watched, reader)
-    asked = client.post("/v2/getTransferStatus", json={"transfer_id": f"0x{7:064x}"}).get_json()
-    assert asked["status"] == 5
-    assert asked["dst_block_tx_link"].endswith(execution.transactions[0][0])
+    answer = client.post("/v2/getTransferStatus", json={"transfer_id": f"0x{7:064x}"}).get_json()
+    assert answer["status"] == 5
+    assert answer["dst_block_tx_link"].endswith(execution.transactions[0][0])
     is_proven(watched, (1, 1))
 
 
-@pytest.mark.parametrize("beside", [ELSEWHERE, relay(8)], ids=["in a block of others", "beside a true one"])
+@pytest.mark.parametrize("next_to", [ELSEWHERE, relay(8)], ids=["in a block of others", "next to a true one"])
 @pytest.mark.parametrize("always", [True, False], ids=["always", "at first"])
-def test_an_invented_payout(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient, beside: FakeLog, always: bool
+def test_invented_payout_is_retracted(
+    database: Database, watched: Watched, next_to: FakeLog, always: bool
 ) -> None:
-    payouts_of(app, 7, 8)
+    payouts_of(watched, 7, 8)
     watched.chain.mine_many(3)
-    false = watched.chain.mine(beside)
+    false = watched.chain.mine(next_to)
     watched.chain.mine_many(8)
     node = watched.nodes[0]
     node.invent = {false.number: [relay(7)]}
     reader = read(watched)
-    assert status(client, 7) == 5
+    assert watched.status(7) == 5
     if not always:
         node.invent = {}
     prove(watched, reader)
-    assert status(client, 7) == 1
-    assert status(client, 8) == (1 if beside is ELSEWHERE else 5)
+    assert watched.status(7) == 1
+    assert watched.status(8) == (1 if next_to is ELSEWHERE else 5)
     is_proven(watched, (0, 1))
     with reading(database.engine) as connection:
         assert not connection.execute(select(Anomaly.kind)).all()
 
 
-def test_empty_block_needs_no_receipts(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    payouts_of(app, 7)
+def test_empty_block_needs_no_receipts(watched: Watched) -> None:
+    payouts_of(watched, 7)
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(12)
     reader = watched.reader()
@@ -159,57 +136,27 @@ def test_empty_block_needs_no_receipts(app: Flask, watched: Watched, client: Fla
     watched.nodes[0].invent = {16: [relay(7)]}
     watched.chain.mine_many(4)
     reader.poll()
-    assert status(client, 7) == 5
+    assert watched.status(7) == 5
     watched.chain.mine_many(12)
     watched.settle(reader)
-    assert status(client, 7) == 1
+    assert watched.status(7) == 1
     is_proven(watched, (0, 1))
 
 
-def test_invented_payout_is_corrected_later(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    """At the head, by a node that is honest again."""
-    payouts_of(app, 7)
-    watched.chain.mine_many(18)
-    watched.chain.mine(ELSEWHERE)
-    watched.chain.mine_many(1)
-    watched.nodes[0].invent = {20: [relay(7)]}
-    reader = watched.reader()
-    reader.poll()
-    reader.poll()
-    assert status(client, 7) == 5
-    watched.nodes[0].invent = {}
-    watched.chain.mine_many(12)
-    watched.settle(reader)
-    assert status(client, 7) == 1
-    is_proven(watched, (0, 1))
-
-
-def test_an_omitted_send(watched: Watched, client: FlaskClient) -> None:
-    watched.chain.mine(send(1), send(2))
-    watched.nodes[0].omit = leaves_out(send(1))
-    reader = read(watched)
-    assert status(client, 1) == 0
-    prove(watched, reader)
-    assert (status(client, 1), status(client, 2)) == (3, 3)
-    is_proven(watched, (1, 0))
-
-
-def test_invented_send_takes_its_confirmation(
-    database: Database, watched: Watched, client: FlaskClient
-) -> None:
+def test_invented_send_takes_its_confirmation(watched: Watched) -> None:
     watched.chain.mine()
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(7)
     watched.nodes[0].invent = {2: [send(1), liquidity(5, 70)]}
     reader = read(watched)
-    assert status(client, 1) == 3
+    assert watched.status(1) == 3
     prove(watched, reader)
-    assert status(client, 1) == 0
-    assert [pool for pool in answers(database)["pools"] if pool["sent"] or pool["added"]] == []
+    assert watched.status(1) == 0
+    assert [pool for pool in watched.answers["pools"] if pool["sent"] or pool["added"]] == []
     is_proven(watched, (0, 2))
 
 
-def test_an_omitted_rotation(database: Database, watched: Watched, client: FlaskClient) -> None:
+def test_omitted_rotation_is_found(database: Database, watched: Watched) -> None:
     signers = [bytes([number]) * 20 for number in (1, 2, 3)]
     watched.chain.mine(rotation(*signers[:2]))
     watched.chain.mine(rotation(*signers))
@@ -217,49 +164,45 @@ def test_an_omitted_rotation(database: Database, watched: Watched, client: Flask
     reader = read(watched)
     prove(watched, reader)
     with reading(database.engine) as connection:
-        (told,) = connection.execute(select(ReportedValidatorSet.members)).one()
-    assert [signer.lower() for signer, _ in told] == [f"0x{signer.hex()}" for signer in signers]
+        (members,) = connection.execute(select(ReportedValidatorSet.members)).one()
+    assert [signer.lower() for signer, _ in members] == [f"0x{signer.hex()}" for signer in signers]
     is_proven(watched, (1, 0))
 
 
-def test_altered_log_under_true_id(app: Flask, watched: Watched, client: FlaskClient) -> None:
+def test_altered_log_under_true_id(watched: Watched) -> None:
     """With another amount and receiver."""
-    payouts_of(app, 7, 8)
+    payouts_of(watched, 7, 8)
     watched.chain.mine(relay(7))
     node = watched.nodes[0]
     node.change = replaces(relay(7).data, relay(8, 1).data)
     reader = read(watched)
-    assert (status(client, 7), status(client, 8)) == (1, 5)
+    assert (watched.status(7), watched.status(8)) == (1, 5)
     node.change = lambda _method, result: result
     prove(watched, reader)
-    assert (status(client, 7), status(client, 8)) == (5, 1)
+    assert (watched.status(7), watched.status(8)) == (5, 1)
     is_proven(watched, (1, 1))
 
 
-def test_a_false_delay_that_was_executed(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient
-) -> None:
-    """The execution is a true log. What it paid was told by a false one."""
-    payouts_of(app, 7, 8)
+def test_false_delay_is_corrected_after_execution(watched: Watched) -> None:
+    """The execution is a true log. What it paid was reported by a false one."""
+    payouts_of(watched, 7, 8)
     chain, node = watched.chain, watched.nodes[0]
     chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     true, false = relay(7).data, relay(7).data[:-32] + relay(8).data[-32:]
     node.change = replaces(true, false)
     reader = read(watched)
-    assert (status(client, 7), status(client, 8)) == (1, 11)
+    assert (watched.status(7), watched.status(8)) == (1, 11)
     chain.mine(executed(7))
     watched.settle(reader)
-    assert (status(client, 7), status(client, 8)) == (1, 5)
+    assert (watched.status(7), watched.status(8)) == (1, 5)
     prove(watched, reader)
-    assert (status(client, 7), status(client, 8)) == (5, 1)
-    kept = row(database)
-    assert (kept.proven_to, kept.differed) == (chain.head.number - 6, 1)
+    assert (watched.status(7), watched.status(8)) == (5, 1)
+    stored = watched.row
+    assert (stored.proven_to, stored.differed) == (chain.head.number - 6, 1)
 
 
-def test_restart_finds_unwritten_correction(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payouts_of(app, 7)
+def test_restart_finds_unwritten_correction(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    payouts_of(watched, 7)
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
@@ -271,9 +214,9 @@ def test_restart_finds_unwritten_correction(
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)
     monkeypatch.undo()
-    assert (status(client, 7), row(database).proven_to, row(database).differed) == (5, None, 0)
+    assert (watched.status(7), watched.row.proven_to, watched.row.differed) == (5, None, 0)
     watched.settle(watched.reader())
-    assert status(client, 7) == 11
+    assert watched.status(7) == 11
     is_proven(watched, (1, 1))
 
 
@@ -281,7 +224,7 @@ def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_reports_of_unwatched_contract_stand(watched: Watched, client: FlaskClient) -> None:
+def test_reports_of_unwatched_contract_stay(watched: Watched) -> None:
     vault = b"\xbb" * 20
     watched.changes = {"vaults": frozenset({vault})}
     watched.chain.mine(send(1), FakeLog(vault, send(2).topics, send(2).data))
@@ -289,12 +232,12 @@ def test_reports_of_unwatched_contract_stand(watched: Watched, client: FlaskClie
     del reader
     watched.changes = {}
     prove(watched, watched.reader())
-    assert status(client, 1) == 3
+    assert watched.status(1) == 3
     is_proven(watched)
 
 
 def test_two_honest_urls_are_never_corrected(database: Database, watched: Watched) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+    watched.add_urls(1)
     watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"), send(1))
     watched.chain.mine(executed(7))
     watched.chain.mine_many(120)
@@ -309,11 +252,15 @@ def _waiting(database: Database) -> Any:
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("seed", range(volume(100, 6)))
-def test_single_lying_url_changes_no_answer(
-    app: Flask, database: Database, watched: Watched, seed: int
-) -> None:
+@pytest.mark.parametrize("histories", few_or_many(6, 100))
+def test_single_faulty_url_changes_no_answer(app: Flask, histories: int) -> None:
     """Whatever it leaves out, invents and alters."""
+    for seed in range(histories):
+        forget_events(app)
+        read_from_faulty_url(Watched(app), seed)
+
+
+def read_from_faulty_url(watched: Watched, seed: int) -> None:
     rng, (node,) = random.Random(seed), watched.nodes
     numbers, unpaid = count(1), list[int]()
 
@@ -337,12 +284,9 @@ def test_single_lying_url_changes_no_answer(
             mine()
     watched.chain.mine_many(12)
     watched.settle(reader)
-    found = answers(database)
-    assert row(database).proven_to == watched.chain.head.number - 6
+    assert watched.row.proven_to == watched.chain.head.number - 6
     node.omit, node.invent, node.change = (lambda _log: False), {}, lambda _method, result: result
-    forget_events(app)
-    watched.settle(watched.reader())
-    assert found == answers(database)
+    watched.expect_undisturbed()
 
 
 def some_logs(rng: random.Random, number: int, unpaid: list[int]) -> list[FakeLog]:

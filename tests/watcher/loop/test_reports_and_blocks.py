@@ -7,39 +7,36 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import event as of_engine
 from sqlalchemy import select
 
-from app.db.database import Database
 from app.db.engine import reading
-from app.http.application import part_of
 from app.transfers.models import Anomaly, Event
 from app.values.identifiers import BlockNumber
 from app.watcher.queries import new_reports_of_others
 from tests.feed.services.world import NOW, event, feed, released, sent
 from tests.watcher.fake_chain import START
 from tests.watcher.fake_node import FalseBlock
-from tests.watcher.kit import CHAIN, OTHER, Watched, executed, queued, relay, row
+from tests.watcher.kit import CHAIN, OTHER, Watched, executed, queued, relay
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PAYOUT, PENDING, Chain, World, unrelated
 
 AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds() + 60
 
 
 def report(world: World, number: int, block: int, **fields: Any) -> None:
-    """A reporter says that a block of the watched chain has a payout."""
-    feed(world.app, released(number, AT, chain_id=CHAIN, block=block, amount="990", **fields))
+    """A reporter reports that a block of the watched chain has a payout."""
+    feed(world.watched.app, released(number, AT, chain_id=CHAIN, block=block, amount="990", **fields))
 
 
 def anomalies(world: World) -> list[str]:
-    with reading(part_of(world.app, Database).engine) as connection:
+    with reading(world.watched.database.engine) as connection:
         kind = Anomaly.kind == "report_contradicts_block"
         return list(connection.scalars(select(Anomaly.detail).where(kind)))
 
 
 def reasons(world: World) -> list[str]:
     """Why events were retracted."""
-    with reading(part_of(world.app, Database).engine) as connection:
+    with reading(world.watched.database.engine) as connection:
         bodies = connection.scalars(select(Event.body).where(Event.type == "events.retracted"))
         return list(bodies)
 
@@ -61,27 +58,15 @@ def denied_later(world: World) -> int:
     return number
 
 
-def test_payout_that_only_the_watcher_reported_is_suspended(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
-    denied_later(world)
-    world.nodes[1].fault = lambda _body: None
-    world.polls(10, 2)
-    assert world.status(PAID) == PENDING
-
-
 @pytest.mark.parametrize("same_id", [True, False])
-def test_report_of_a_suspended_payout_counts_though_the_watcher_was_first(
-    app: Flask, watched: Watched, client: FlaskClient, *, same_id: bool
-) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
+def test_report_of_suspended_payout_counts(watched: Watched, *, same_id: bool) -> None:
+    world = World(watched, 2, Chain.NO_ROOTS)
     number = denied_later(world)
     log, block = our_log(world, number), watched.chain.blocks[number]
     id_of_log = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     fields = {"block": number, "amount": "990", "dst_tx_hash": log["transactionHash"]}
     same = released(PAID, block.at - NOW.timestamp(), chain_id=CHAIN, **fields)
-    result = feed(app, same | ({"id": id_of_log} if same_id else {}))
+    result = feed(watched.app, same | ({"id": id_of_log} if same_id else {}))
     assert (result.accepted, result.repeated) == ((0, 1) if same_id else (1, 0))
     world.nodes[1].fault = lambda _body: None
     world.polls(10, 2)
@@ -95,10 +80,8 @@ def old_block(world: World) -> int:
     return number
 
 
-def test_invented_payout_in_a_proven_block_is_retracted(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_invented_payout_in_proven_block_is_retracted(watched: Watched) -> None:
+    world = World(watched, 2)
     block = old_block(world)
     report(world, INVENTED, block)
     assert world.status(INVENTED) == DELIVERED
@@ -110,10 +93,8 @@ def test_invented_payout_in_a_proven_block_is_retracted(
     assert words.startswith(f"test reported what block {block} of chain {CHAIN} does not hold"), words
 
 
-def test_the_same_report_counts_for_nothing_when_it_is_sent_again(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_retracted_report_counts_for_nothing_again(watched: Watched) -> None:
+    world = World(watched, 2)
     block = old_block(world)
     report(world, INVENTED, block)
     world.polls(2)
@@ -124,10 +105,8 @@ def test_the_same_report_counts_for_nothing_when_it_is_sent_again(
     assert len(reasons(world)) == 1
 
 
-def test_payout_that_was_reported_before_its_block_is_proven_is_retracted_then(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_false_payout_is_retracted_once_proven(watched: Watched) -> None:
+    world = World(watched, 2)
     report(world, INVENTED, world.mine())
     world.polls(3)
     assert world.status(INVENTED) == DELIVERED
@@ -135,10 +114,9 @@ def test_payout_that_was_reported_before_its_block_is_proven_is_retracted_then(
     assert world.status(INVENTED) == PENDING
 
 
-def test_with_one_url_the_contradiction_is_an_anomaly(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 1)
+@pytest.mark.parametrize(("urls", "chain"), [(1, Chain.ALL), (2, Chain.NO_ROOTS)])
+def test_unproven_contradiction_is_an_anomaly(watched: Watched, urls: int, chain: Chain) -> None:
+    world = World(watched, urls, chain)
     report(world, INVENTED, old_block(world))
     world.polls(5)
     assert world.status(INVENTED) == DELIVERED
@@ -146,50 +124,36 @@ def test_with_one_url_the_contradiction_is_an_anomaly(
     assert words.endswith("it counts, as the block is not proven by two providers")
 
 
-def test_where_nothing_is_proven_the_contradiction_is_an_anomaly(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2, Chain.NO_ROOTS)
-    report(world, INVENTED, old_block(world))
-    world.polls(5)
-    assert world.status(INVENTED) == DELIVERED
-    assert len(anomalies(world)) == 1
-
-
-def test_wrong_amount_under_the_id_of_the_log_is_corrected(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_wrong_amount_of_report_is_corrected(watched: Watched) -> None:
+    world = World(watched, 2)
     number = world.watched.chain.head.number + 1
     world.mine(1, relay(PAID, tx="payout"))
     log = our_log(world, number)
     name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     false = released(PAID, AT, chain_id=CHAIN, block=number, amount="5", dst_tx_hash=log["transactionHash"])
-    feed(app, false | {"id": name})
+    feed(watched.app, false | {"id": name})
     world.goes_on()
     assert world.see().paid == {990}
     assert world.status(PAID) == DELIVERED
     assert len(anomalies(world)) == 1
 
 
-def test_report_counts_again_after_a_reorganisation_of_its_block(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_report_counts_again_after_reorg(watched: Watched) -> None:
+    world = World(watched, 2)
     block = world.mine()
     world.mine(20)
     world.polls(10)
     report(world, INVENTED, block)
     world.polls(2)
     assert world.status(INVENTED) == PENDING
-    feed(app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=block))
+    feed(watched.app, event("chain.reorged", "reorg", AT, chain_id=CHAIN, from_block=block))
     report(world, INVENTED, block)
     assert world.status(INVENTED) == DELIVERED
     assert anomalies(world) == []
 
 
-def test_true_reports_of_a_reporter_stay(app: Flask, watched: Watched, client: FlaskClient) -> None:
-    world = World(app, watched, client, 2)
+def test_true_reports_of_a_reporter_stay(app: Flask, watched: Watched) -> None:
+    world = World(watched, 2)
     number = world.watched.chain.head.number + 1
     world.mine(1, relay(PAID, tx="payout"))
     log = our_log(world, number)
@@ -206,30 +170,29 @@ def test_true_reports_of_a_reporter_stay(app: Flask, watched: Watched, client: F
     assert world.status(PAID) == DELIVERED
 
 
-def test_reports_of_other_chains_and_of_no_log_are_left_alone(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_reports_of_other_chains_are_ignored(watched: Watched) -> None:
+    world = World(watched, 2)
     block = old_block(world)
-    feed(app, event("transfer.delayed", "no block", AT, transfer_id="0x" + f"{INVENTED:064x}"))
-    feed(app, event("refund.requested", "no log", AT, transfer_id="0x" + f"{PAID:064x}"))
-    feed(app, event("transfer.confirmed", "elsewhere", AT, transfer_id="0x" + f"{PAID:064x}", block=block))
+    feed(watched.app, event("transfer.delayed", "no block", AT, transfer_id="0x" + f"{INVENTED:064x}"))
+    feed(watched.app, event("refund.requested", "no log", AT, transfer_id="0x" + f"{PAID:064x}"))
+    feed(
+        watched.app,
+        event("transfer.confirmed", "elsewhere", AT, transfer_id="0x" + f"{PAID:064x}", block=block),
+    )
     world.polls(5)
     assert (anomalies(world), reasons(world)) == ([], [])
 
 
 @pytest.mark.parametrize("off", [-1, 1])
-def test_payout_that_was_reported_first_with_a_wrong_block_is_corrected(
-    app: Flask, watched: Watched, client: FlaskClient, off: int
-) -> None:
+def test_wrong_block_of_report_is_corrected(watched: Watched, off: int) -> None:
     """Under the id of the log itself, so that the watcher cannot report it by that."""
-    world = World(app, watched, client, 2)
+    world = World(watched, 2)
     number = world.mine(1, relay(PAID, tx="payout"))
     world.mine()
     log = our_log(world, number)
     name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
-    told = {"dst_tx_hash": log["transactionHash"], "id": name}
-    feed(app, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | told)
+    fields = {"dst_tx_hash": log["transactionHash"], "id": name}
+    feed(watched.app, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | fields)
     world.goes_on()
     world.polls(5)
     assert world.see().paid == {990}
@@ -237,22 +200,18 @@ def test_payout_that_was_reported_first_with_a_wrong_block_is_corrected(
     assert len(anomalies(world)) == 1
 
 
-def test_report_without_a_chain_is_compared_when_its_send_is_known(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
-    feed(app, released(77, AT, block=old_block(world), amount="990"))
+def test_report_without_chain_is_compared_later(watched: Watched) -> None:
+    world = World(watched, 2)
+    feed(watched.app, released(77, AT, block=old_block(world), amount="990"))
     world.polls(3)
-    feed(app, sent(77, AT - 60, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
+    feed(watched.app, sent(77, AT - 60, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
     assert world.status(77) == DELIVERED
     world.polls(5)
     assert world.status(77) == PENDING
 
 
-def test_report_of_a_block_whose_logs_are_pruned_stops_nothing(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_report_of_pruned_block_stops_nothing(watched: Watched) -> None:
+    world = World(watched, 2)
     block = old_block(world)
     for node in world.nodes:
         node.oldest = block + 5
@@ -260,15 +219,13 @@ def test_report_of_a_block_whose_logs_are_pruned_stops_nothing(
     for _ in range(40):
         world.mine()
         world.polls()
-        assert watched.chain.head.number - row(database).live_to <= 2
-    assert row(database).proven_to >= watched.chain.head.number - 20
+        assert watched.chain.head.number - watched.row.live_to <= 2
+    assert watched.row.proven_to >= watched.chain.head.number - 20
     assert len(anomalies(world)) == 1
 
 
-def test_execution_of_a_delayed_payout_hides_no_false_report(
-    app: Flask, watched: Watched, client: FlaskClient
-) -> None:
-    world = World(app, watched, client, 2)
+def test_execution_hides_no_false_report(watched: Watched) -> None:
+    world = World(watched, 2)
     world.mine(1, queued(PAID, "payout"), relay(PAID, tx="payout"))
     block = world.mine(1, executed(PAID))
     world.goes_on()
@@ -280,7 +237,7 @@ def test_execution_of_a_delayed_payout_hides_no_false_report(
 
 
 @pytest.mark.one_database
-def test_poll_finds_new_reports_by_their_place_in_the_log(app: Flask, database: Database) -> None:
+def test_new_reports_are_found_by_position(watched: Watched) -> None:
     """However many events the log has of the chain, or of transfers. PostgreSQL chooses by its statistics."""
     plans: list[str] = []
 
@@ -288,8 +245,8 @@ def test_poll_finds_new_reports_by_their_place_in_the_log(app: Flask, database: 
         cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
         plans.append(str(cursor.fetchall()))
 
-    feed(app, sent(1))
-    with reading(database.engine) as connection:
+    feed(watched.app, sent(1))
+    with reading(watched.database.engine) as connection:
         of_engine.listen(connection, "before_cursor_execute", explain)
         new_reports_of_others(connection, CHAIN, BlockNumber(9), reporter="watcher", after=0, limit=10)
     assert plans

@@ -1,34 +1,17 @@
-"""What is final is read again: omissions are found, whoever makes them, and what is told is proven."""
+"""What is final is read again: omissions are found, whoever makes them, and what is reported is proven."""
 
 from __future__ import annotations
 
 import random
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from flask import Flask
 
-from app.db.database import Database
 from app.watcher.rpc.faults import RpcFault
-from tests.feed.services.world import NOW, feed, forget_events, sent
-from tests.watcher.fake_chain import START, FakeChain
+from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode
-from tests.watcher.kit import (
-    CHAIN,
-    ELSEWHERE,
-    NAMES,
-    OTHER,
-    Watched,
-    answers,
-    liquidity,
-    log_of,
-    missed,
-    relay,
-    row,
-    send,
-)
+from tests.watcher.kit import ELSEWHERE, NAMES, Watched, liquidity, relay, send
 from tests.watcher.loop.proven import mine, unmatched
 
 pytestmark = pytest.mark.one_database
@@ -42,7 +25,7 @@ def fill(chain: FakeChain, rng: random.Random, blocks: int = 60) -> None:
 
 
 def leaves_out(rng: random.Random, share: float = 0.3) -> Any:
-    """Leaves out some logs, the same at each question, and counts them."""
+    """Leaves out some logs, the same in each request, and counts them."""
     gone: dict[Any, bool] = {}
 
     def omit(log: dict[str, Any]) -> bool:
@@ -52,49 +35,47 @@ def leaves_out(rng: random.Random, share: float = 0.3) -> Any:
     return omit
 
 
-def undisturbed(watched: Watched) -> dict[str, Any]:
-    """What honest nodes lead to."""
+def expect_complete(watched: Watched) -> None:
+    """Everything is there that honest nodes lead to."""
     for node in watched.nodes:
         node.omit = lambda _log: False
-    forget_events(watched.app)
-    watched.settle(watched.reader())
-    return answers(watched.database)
+    watched.expect_undisturbed()
 
 
-def test_two_urls_prove_each_other(database: Database, watched: Watched) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+def test_two_urls_prove_each_other(watched: Watched) -> None:
+    watched.add_urls(1)
     fill(watched.chain, random.Random(1))
     watched.settle(watched.reader())
-    kept = row(database)
-    assert kept.proven_to == kept.reread_to == 54
-    assert missed(database) == []
+    stored = watched.row
+    assert stored.proven_to == stored.reread_to == 54
+    assert watched.missed == []
     assert "eth_getBlockReceipts" not in watched.nodes[0].calls
 
 
-def test_headers_prove_a_single_url(database: Database, watched: Watched) -> None:
+def test_headers_prove_a_single_url(watched: Watched) -> None:
     fill(watched.chain, random.Random(2))
     watched.settle(watched.reader())
-    assert row(database).proven_to == 54
+    assert watched.row.proven_to == 54
     assert "eth_getBlockReceipts" in watched.nodes[0].calls
 
 
-def test_without_receipts_rereads_prove_nothing(database: Database, watched: Watched) -> None:
+def test_without_receipts_rereads_prove_nothing(watched: Watched) -> None:
     watched.nodes[0].receipts = False
     fill(watched.chain, random.Random(3))
     watched.settle(watched.reader())
-    assert (row(database).reread_to, row(database).proven_to) == (54, None)
+    assert (watched.row.reread_to, watched.row.proven_to) == (54, None)
 
 
-def test_second_url_without_old_logs_confirms_headers(database: Database, watched: Watched) -> None:
+def test_second_url_without_old_logs_confirms(watched: Watched) -> None:
     mine(watched, 60)
     watched.nodes.append(FakeNode(watched.chain, oldest=50))
     watched.settle(watched.reader())
-    assert row(database).proven_to == 54
-    assert unmatched(database) == []
+    assert watched.row.proven_to == 54
+    assert unmatched(watched) == []
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_logs_omitted_at_head_are_found(database: Database, watched: Watched, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_logs_omitted_at_head_are_found(watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     (node,) = watched.nodes
     node.receipts = False
@@ -107,70 +88,48 @@ def test_logs_omitted_at_head_are_found(database: Database, watched: Watched, se
             reader.poll()
     watched.chain.mine_many(20)
     watched.settle(reader)
-    found = answers(database)
-    assert found == undisturbed(watched)
+    expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_other_url_finds_omitted_logs(database: Database, watched: Watched, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_other_url_finds_omitted_logs(watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     watched.nodes.append(FakeNode(watched.chain, receipts=rng.random() < 0.5))
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
     watched.settle(watched.reader())
-    found, misses, kept = answers(database), missed(database), row(database)
+    misses, stored = watched.missed, watched.row
     planted = sum(omit.gone.values())
     assert sum(miss.missing for miss in misses) == planted > 0
-    assert (kept.differed, kept.reread_to) == (len(misses), kept.live_to - 6)
-    assert found == undisturbed(watched)
+    assert (stored.differed, stored.reread_to) == (len(misses), stored.live_to - 6)
+    expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_headers_find_omitted_logs(database: Database, watched: Watched, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_headers_find_omitted_logs(watched: Watched, seed: int) -> None:
     rng = random.Random(seed)
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
     watched.settle(watched.reader())
-    found, kept = answers(database), row(database)
-    assert sum(miss.missing for miss in missed(database)) == sum(omit.gone.values()) > 0
-    assert kept.proven_to == kept.live_to - 6
-    assert found == undisturbed(watched)
+    stored = watched.row
+    assert sum(miss.missing for miss in watched.missed) == sum(omit.gone.values()) > 0
+    assert stored.proven_to == stored.live_to - 6
+    expect_complete(watched)
 
 
-def test_omitting_second_url_costs_nothing(database: Database, watched: Watched) -> None:
+def test_omitting_second_url_costs_nothing(watched: Watched) -> None:
     rng = random.Random(5)
-    watched.nodes.append(FakeNode(watched.chain))
+    watched.add_urls(1)
     watched.nodes[1].omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.settle(watched.reader())
-    found = answers(database)
-    assert missed(database) == []
-    assert found == undisturbed(watched)
+    assert watched.missed == []
+    expect_complete(watched)
 
 
-def test_queued_payout_reported_paid_is_corrected(app: Flask, database: Database, watched: Watched) -> None:
-    queued = log_of("DelayedTransferAdded(bytes32)", 10_007, tx="payout")
-    paid = relay(7)
-    chain, (node,) = watched.chain, watched.nodes
-    topic = f"0x{queued.topics[0].hex()}"
-    node.omit = lambda log: log["topics"][0] == topic
-    at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
-    feed(app, sent(7, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
-    chain.mine_many(3)
-    chain.mine(queued, type(paid)(paid.address, paid.topics, paid.data, "payout"))
-    reader = watched.reader()
-    watched.settle(reader)
-    assert answers(database)["paid 7"] == 5
-    node.omit = lambda _log: False
-    chain.mine_many(12)
-    watched.settle(reader)
-    assert answers(database)["paid 7"] == 11
-    assert [(miss.missing, miss.surplus) for miss in missed(database)] == [(1, 1)]
-
-
-def test_suspicious_empty_answer_is_requested_elsewhere(database: Database, watched: Watched) -> None:
+def test_suspicious_empty_answer_is_verified(watched: Watched) -> None:
     """Its filter is full."""
     chain = watched.chain
     watched.nodes.append(FakeNode(chain))
@@ -180,22 +139,22 @@ def test_suspicious_empty_answer_is_requested_elsewhere(database: Database, watc
     watched.nodes[0].omit = lambda _log: True
     chain.mine(send(9))
     watched.settle(reader)
-    assert answers(database)["9"] == 1
-    assert missed(database) == []
+    assert watched.answers["9"] == 1
+    assert watched.missed == []
     assert reader.view.source == NAMES[1]
 
 
-def test_deep_invented_log_is_taken_back(database: Database, watched: Watched) -> None:
+def test_deep_invented_log_is_taken_back(watched: Watched) -> None:
     """Deeper than a reorganisation is believed to go, and the chain is read on."""
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(199)
-    watched.nodes.append(FakeNode(watched.chain))
+    watched.add_urls(1)
     watched.nodes[0].invent = {5: [send(1)], 150: [send(2)]}
     reader = watched.reader()
     for _ in range(3):  # the URL that invents is not used for a while, so nothing is verified meanwhile
         watched.settle(reader)
         watched.time.go(4000)
-    assert set(answers(database)) == {"pools"}
-    assert [(miss.missing, miss.surplus) for miss in missed(database)] == [(0, 1), (0, 1)]
-    assert row(database).stopped is None
-    assert row(database).proven_to == 194
+    assert set(watched.answers) == {"pools"}
+    assert [(miss.missing, miss.surplus) for miss in watched.missed] == [(0, 1), (0, 1)]
+    assert watched.row.stopped is None
+    assert watched.row.proven_to == 194

@@ -21,7 +21,8 @@ from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.lease import LeaseLost
-from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, answers, network, row, send
+from app.watcher.services.readings import load
+from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, network, send
 
 pytestmark = pytest.mark.one_database
 
@@ -75,50 +76,44 @@ def make(
     return task
 
 
-def test_task_reads_and_releases_lease(
-    database: Database, watched: Watched, make: Callable[[int], ChainTask]
-) -> None:
+def test_task_reads_and_releases_lease(watched: Watched, make: Callable[[int], ChainTask]) -> None:
     watched.chain.mine_many(20)
     watched.chain.mine(send(1))
     make(6).run()
-    assert answers(database)["1"] == 1
-    assert (row(database).owner, row(database).backfilled_to) == (None, 15)
+    assert watched.answers["1"] == 1
+    assert (watched.row.owner, watched.row.backfilled_to) == (None, 15)
 
 
-def test_too_deep_reorg_stops_chain(
-    database: Database, watched: Watched, make: Callable[[int], ChainTask]
-) -> None:
+def test_too_deep_reorg_stops_chain(watched: Watched, make: Callable[[int], ChainTask]) -> None:
     watched.chain.mine_many(80)
     make(4).run()
     watched.chain.reorg(70, [()] * 75)
     with pytest.raises(LeaseLost):
         make(4)._turn()
-    assert "MAX_REORG_BLOCKS" in row(database).stopped
-    asked = watched.nodes[0].requests
+    assert "MAX_REORG_BLOCKS" in watched.row.stopped
+    requests = watched.nodes[0].requests
     make(4).run()
-    assert watched.nodes[0].requests == asked
+    assert watched.nodes[0].requests == requests
 
 
 def test_missing_database_is_waited_for(
-    database: Database, watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
+    watched: Watched, make: Callable[[int], ChainTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched.chain.mine(send(1))
-    real, failed = module.load, []
+    failed: list[int] = []
 
-    def load(*arguments: Any) -> Any:
+    def fails_twice(*arguments: Any) -> Any:
         if len(failed) < 2:
             failed.append(1)
             raise OperationalError("SELECT", {}, Exception("gone"))
-        return real(*arguments)
+        return load(*arguments)
 
-    monkeypatch.setattr(module, "load", load)
+    monkeypatch.setattr(module, "load", fails_twice)
     make(8).run()
-    assert answers(database)["1"] == 1
+    assert watched.answers["1"] == 1
 
 
-def test_node_faults_are_kept_for_operators(
-    database: Database, watched: Watched, make: Callable[[int], ChainTask]
-) -> None:
+def test_node_faults_are_stored_for_operators(watched: Watched, make: Callable[[int], ChainTask]) -> None:
     watched.nodes[0].chain_id = 5
     make(3).run()
-    assert "it is a node of chain 5, not of 1" in row(database).fault
+    assert "it is a node of chain 5, not of 1" in watched.row.fault

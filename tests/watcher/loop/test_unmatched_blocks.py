@@ -7,23 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
-from app.db.database import Database
 from tests.watcher.fake_node import Behaviour, FakeNode
-from tests.watcher.kit import (
-    NAMES,
-    Watched,
-    executed,
-    leaves_out,
-    missed,
-    queued,
-    relay,
-    row,
-    send,
-    status,
-)
+from tests.watcher.kit import NAMES, Watched, executed, leaves_out, queued, relay, send
 from tests.watcher.loop.proven import BLOCKS, again, expect, level, mine, payouts_of, unmatched
 from tests.watcher.nodes.behaviours import receipts, refused_calls
 
@@ -59,28 +45,17 @@ WRONG = {
 
 
 @pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
-def test_one_block_is_passed_over(
-    database: Database, watched: Watched, client: FlaskClient, change: Callable[[Receipts], Any]
-) -> None:
+def test_one_block_is_passed_over(watched: Watched, change: Callable[[Receipts], Any]) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, change)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(watched, client, [20])
+    expect(watched, [20])
     reader.faults.write(reader.lease)
-    assert row(database).fault is None
+    assert watched.row.fault is None
 
 
-def test_every_tenth_block_is_passed_over(watched: Watched, client: FlaskClient) -> None:
-    mine(watched, 120)
-    watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
-    watched.settle(watched.reader())
-    expect(watched, client, range(10, 115, 10))
-
-
-def test_chain_whose_receipts_never_match_is_not_proven(
-    database: Database, watched: Watched, client: FlaskClient
-) -> None:
+def test_unmatched_chain_is_not_proven(watched: Watched) -> None:
     watched.chain.mine_many(3)
     mine(watched)
     watched.chain.mine_many(10)
@@ -88,65 +63,65 @@ def test_chain_whose_receipts_never_match_is_not_proven(
     reader = watched.reader()
     watched.settle(reader)
     again(watched, reader)
-    assert row(database).proven_to is None
-    assert row(database).matched_to is None
-    assert unmatched(database) == []
-    assert level(client, 5) == "reported"
+    assert watched.row.proven_to is None
+    assert watched.row.matched_to is None
+    assert unmatched(watched) == []
+    assert level(watched, 5) == "reported"
 
 
 @pytest.mark.one_database
-def test_chain_whose_receipts_never_match_costs_little(database: Database, watched: Watched) -> None:
+def test_unmatched_chain_costs_little(watched: Watched) -> None:
     """In four hours at most a few times as many requests as there are blocks in a proof."""
-    mine(watched, 2500)
+    mine(watched, 300)
     node = watched.nodes[0]
     node.behaviours = [receipts(lambda number: True, one_more)]
     reader = watched.reader()
     node.calls.clear()
-    for _ in range(4 * 720):
-        watched.time.go(5)
+    for _ in range(4 * 90):
+        watched.time.go(40)
         reader.poll()
         reader.background()
     assert 10 < node.calls.count("eth_getBlockReceipts") < 3000
     node.behaviours = []
-    for _ in range(2 * 720):
-        watched.time.go(5)
+    for _ in range(2 * 90):
+        watched.time.go(40)
         reader.poll()
         reader.background()
-    assert row(database).proven_to == 2500 - 6
-    assert unmatched(database) == []
+    assert watched.row.proven_to == 300 - 6
+    assert unmatched(watched) == []
 
 
-def test_blocks_from_which_on_nothing_matches_stay_unproven(watched: Watched, client: FlaskClient) -> None:
+def test_blocks_without_matches_stay_unproven(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number >= 20, one_more)]
     watched.settle(watched.reader())
-    expect(watched, client, range(20, BLOCKS - 5))
+    expect(watched, range(20, BLOCKS - 5))
 
 
-def test_block_is_proven_when_its_receipts_match_later(watched: Watched, client: FlaskClient) -> None:
+def test_block_is_proven_when_receipts_match_later(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 54), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(watched, client, [20, 54])
+    expect(watched, [20, 54])
     watched.nodes[0].behaviours = []
     again(watched, reader)
-    expect(watched, client, [])
+    expect(watched, [])
 
 
-def test_block_is_proven_after_a_restart(watched: Watched, client: FlaskClient) -> None:
+def test_block_is_proven_after_a_restart(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.settle(watched.reader())
     watched.settle(watched.reader())
-    expect(watched, client, [20])
+    expect(watched, [20])
     watched.nodes[0].behaviours = []
     watched.settle(watched.reader())
-    expect(watched, client, [])
+    expect(watched, [])
 
 
-def test_other_url_with_matching_receipts_proves(watched: Watched, client: FlaskClient) -> None:
-    """Its logs say nothing, as it does not return any now."""
+def test_other_url_with_matching_receipts_proves(watched: Watched) -> None:
+    """Its logs show nothing, as it does not return any now."""
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.settle(watched.reader())
@@ -155,43 +130,30 @@ def test_other_url_with_matching_receipts_proves(watched: Watched, client: Flask
     )
     watched.nodes.append(other)
     watched.settle(watched.reader())
-    expect(watched, client, [])
+    expect(watched, [])
 
 
-def test_other_url_with_the_same_logs_proves(watched: Watched, client: FlaskClient) -> None:
+def test_other_url_with_the_same_logs_proves(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number % 10 == 0, one_more)]
     watched.settle(watched.reader())
-    expect(watched, client, range(10, BLOCKS - 5, 10))
+    expect(watched, range(10, BLOCKS - 5, 10))
     watched.nodes.append(FakeNode(watched.chain, receipts=False))
     watched.settle(watched.reader())
-    expect(watched, client, [])
+    expect(watched, [])
 
 
-def test_other_url_with_other_logs_does_not_prove(watched: Watched, client: FlaskClient) -> None:
+def test_other_url_with_other_logs_does_not_prove(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.settle(watched.reader())
     watched.nodes.append(FakeNode(watched.chain, receipts=False, omit=leaves_out(send(20))))
     watched.settle(watched.reader())
-    expect(watched, client, [20])
-    assert status(client, 20, {20}) == 3
+    expect(watched, [20])
+    assert watched.status(20, {20}) == 3
 
 
-def test_block_whose_receipts_are_refused_is_passed_over(watched: Watched, client: FlaskClient) -> None:
-    mine(watched)
-    watched.nodes[0].behaviours = [refused(20)]
-    reader = watched.reader()
-    watched.settle(reader)
-    expect(watched, client, [20])
-    again(watched, reader)
-    expect(watched, client, [20])
-    watched.nodes[0].behaviours = []
-    again(watched, reader)
-    expect(watched, client, [])
-
-
-def test_refused_receipts_are_asked_again_within_minutes(database: Database, watched: Watched) -> None:
+def test_refused_receipts_are_requested_again_soon(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [refused(20)]
     reader = watched.reader()
@@ -201,74 +163,58 @@ def test_refused_receipts_are_asked_again_within_minutes(database: Database, wat
         watched.time.go(5)
         reader.poll()
         reader.background()
-    assert row(database).proven_to == BLOCKS - 6
+    assert watched.row.proven_to == BLOCKS - 6
 
 
 @pytest.mark.parametrize("nth", [2, 3, 7])
-def test_receipts_that_are_refused_now_and_then(
-    database: Database, watched: Watched, client: FlaskClient, nth: int
-) -> None:
+def test_receipts_that_are_refused_now_and_then(watched: Watched, nth: int) -> None:
     mine(watched)
     busy = refused_calls("too many requests", when=lambda call: call["method"] == "eth_getBlockReceipts")
     numbers = itertools.count(1)
     watched.nodes[0].behaviours = [
         lambda request, right: (
             busy(request, right)
-            if request.asks("eth_getBlockReceipts") and next(numbers) % nth == 0
+            if request.has("eth_getBlockReceipts") and next(numbers) % nth == 0
             else right
         )
     ]
     reader = watched.reader()
     watched.settle(reader)
     for _ in range(200):
-        if not unmatched(database):
+        if not unmatched(watched):
             break
         watched.time.go(4000)
         reader.poll()
-    expect(watched, client, [])
+    expect(watched, [])
 
 
-def test_second_url_proves_what_has_no_receipts(
-    database: Database, watched: Watched, client: FlaskClient
-) -> None:
-    mine(watched)
-    watched.nodes[0].receipts = False
-    watched.settle(watched.reader())
-    assert row(database).proven_to is None
-    watched.nodes.append(FakeNode(watched.chain, receipts=False))
-    watched.settle(watched.reader())
-    expect(watched, client, [])
-
-
-def test_log_that_its_filter_lacks_stays(watched: Watched, client: FlaskClient) -> None:
+def test_log_that_its_filter_lacks_stays(watched: Watched) -> None:
     """Some chains leave logs out of their filters: of such a block it is not proven that it has no more."""
     watched.chain.unfiltered = frozenset({10})
     mine(watched, 40)
     watched.settle(watched.reader())
-    expect(watched, client, [10])
-    assert status(client, 10, {10}) == 3
+    expect(watched, [10])
+    assert watched.status(10, {10}) == 3
 
 
-def test_reorganisation_forgets_them(database: Database, watched: Watched, client: FlaskClient) -> None:
+def test_reorganisation_forgets_them(watched: Watched) -> None:
     mine(watched)
     watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 50), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(watched, client, [20, 50])
+    expect(watched, [20, 50])
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.chain.reorg(15)
     watched.settle(reader)
     mine(watched, 10)
     watched.settle(reader)
-    assert unmatched(database) == [20]
-    assert row(database).proven_to == watched.chain.head.number - 6
+    assert unmatched(watched) == [20]
+    assert watched.row.proven_to == watched.chain.head.number - 6
 
 
-def test_facts_in_such_a_block_stay_as_reported(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient
-) -> None:
+def test_facts_in_such_a_block_stay_as_reported(watched: Watched) -> None:
     """A delayed payout, of which a URL later returns neither the queueing nor the payout."""
-    payouts_of(app, 700, 800)
+    payouts_of(watched, 700, 800)
     mine(watched, 10)
     block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"), relay(800))
     mine(watched, 20)
@@ -277,25 +223,23 @@ def test_facts_in_such_a_block_stay_as_reported(
     node.receipts = False
     reader = watched.reader()
     watched.settle(reader)
-    assert (status(client, 700), status(client, 800)) == (11, 5)
+    assert (watched.status(700), watched.status(800)) == (11, 5)
     node.omit = leaves_out(queued(700, "payout"), relay(700), relay(800))
     node.receipts = True
     reader = watched.reader()
     watched.settle(reader)
-    assert unmatched(database) == [block.number]
-    assert row(database).proven_to == watched.chain.head.number - 6
-    assert (status(client, 700), status(client, 800)) == (11, 5)
+    assert unmatched(watched) == [block.number]
+    assert watched.row.proven_to == watched.chain.head.number - 6
+    assert (watched.status(700), watched.status(800)) == (11, 5)
     watched.chain.mine(executed(700))
     watched.settle(reader)
-    assert status(client, 700) == 5
-    assert not missed(database)
+    assert watched.status(700) == 5
+    assert not watched.missed
 
 
-def test_false_facts_of_such_a_block_are_corrected_later(
-    app: Flask, database: Database, watched: Watched, client: FlaskClient
-) -> None:
+def test_false_facts_are_corrected_later(watched: Watched) -> None:
     """Also what left the delay queue meanwhile, far below what a reorganisation reaches."""
-    payouts_of(app, 700)
+    payouts_of(watched, 700)
     mine(watched, 10)
     block = watched.chain.mine(queued(700, "payout"), relay(700, tx="payout"))
     mine(watched, 10)
@@ -308,13 +252,13 @@ def test_false_facts_of_such_a_block_are_corrected_later(
     for _ in range(2):
         mine(watched, 70)
         watched.settle(reader)
-    assert unmatched(database) == [block.number]
-    assert status(client, 700) == 1
+    assert unmatched(watched) == [block.number]
+    assert watched.status(700) == 1
     node.behaviours, node.change = [], lambda _method, result: result
     again(watched, reader)
-    assert unmatched(database) == []
-    assert status(client, 700) == 5
-    assert [miss.source for miss in missed(database)] == [NAMES[0]]
+    assert unmatched(watched) == []
+    assert watched.status(700) == 5
+    assert [miss.source for miss in watched.missed] == [NAMES[0]]
 
 
 def _names_another(watched: Watched) -> Callable[[str, Any], Any]:

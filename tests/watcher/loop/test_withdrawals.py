@@ -1,4 +1,4 @@
-"""A withdrawal is a refund, a release or nothing of a transfer, as the transfer says that it names."""
+"""A withdrawal is a refund, a release or nothing of a transfer, by the reference that it names."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def id_of(sent: FakeLog) -> int:
 
 def pool_send() -> FakeLog:
     signature = "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)"
-    said = USER, USER, TOKEN, 1000, OTHER, 4
-    return log_of(signature, own_id("Send", POOL, *said), *said, 5000)
+    values = USER, USER, TOKEN, 1000, OTHER, 4
+    return log_of(signature, own_id("Send", POOL, *values), *values, 5000)
 
 
 def burn(to: int) -> FakeLog:
     signature = "Burn(bytes32,address,address,uint256,uint64,address,uint64)"
-    said = PEGGED, USER, 1000, to, OTHER_USER, 4
-    return log_of(signature, own_id("Burn", BRIDGE, *said), *said, address=BRIDGE)
+    values = PEGGED, USER, 1000, to, OTHER_USER, 4
+    return log_of(signature, own_id("Burn", BRIDGE, *values), *values, address=BRIDGE)
 
 
 def deposit(to: int) -> FakeLog:
     signature = "Deposited(bytes32,address,address,uint256,uint64,address,uint64)"
-    said = USER, TOKEN, 1000, to, OTHER_USER, 4
-    return log_of(signature, own_id("Deposited", VAULT, *said), *said, address=VAULT)
+    values = USER, TOKEN, 1000, to, OTHER_USER, 4
+    return log_of(signature, own_id("Deposited", VAULT, *values), *values, address=VAULT)
 
 
 def withdraw(reference: int, tx: str = "") -> FakeLog:
@@ -133,15 +133,15 @@ def read(watched: Watched, *blocks: Sequence[FakeLog]) -> Reader:
 
 def status(app: Flask, transfer_id: int) -> int | str:
     """The status that users are answered, or the reason of the error."""
-    asked = {"transfer_id": f"0x{transfer_id:064x}"}
-    answer = app.test_client().post("/v2/getTransferStatus", json=asked)
+    query = {"transfer_id": f"0x{transfer_id:064x}"}
+    answer = app.test_client().post("/v2/getTransferStatus", json=query)
     reason: str = answer.headers.get("X-Gateway-Reason", "")
     return reason or int(answer.get_json()["status"])
 
 
 @pytest.mark.parametrize("contract", PAYOUTS)
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
-def test_withdrawal_with_free_reference_is_no_transfer(
+def test_withdrawal_without_send_is_no_transfer(
     app: Flask, watched: Watched, contract: str, delayed: bool
 ) -> None:
     address, payout = PAYOUTS[contract]
@@ -176,8 +176,8 @@ def test_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: st
         read(watched, (sent,))
     read(watched, (sent,) if together else (), (payout(id_of(sent)),))
     assert status(app, id_of(sent)) == 5
-    asked = {"acct_addr": checksum_address(USER), "page_size": 5}
-    [shown] = app.test_client().get("/v2/transferHistory", query_string=asked).get_json()["history"]
+    query = {"acct_addr": checksum_address(USER), "page_size": 5}
+    [shown] = app.test_client().get("/v2/transferHistory", query_string=query).get_json()["history"]
     assert shown["dst_received_info"]["amount"] == "990"
 
 
@@ -213,10 +213,10 @@ def test_early_withdrawal_waits_for_its_send(
     assert status(app, id_of(sent)) == expected
 
 
-def speak(app: Flask, transfer_id: int) -> None:
-    """The validators speak of the transfer, whose send nobody has reported."""
-    spoken = {"transfer_id": f"0x{transfer_id:064x}", "xfer_status": 2}
-    assert feed(app, event("network.status", **spoken)).accepted == 1
+def report_status(app: Flask, transfer_id: int) -> None:
+    """The validators report a status of the transfer, whose send nobody has reported."""
+    fact = event("network.status", transfer_id=f"0x{transfer_id:064x}", xfer_status=2)
+    assert feed(app, fact).accepted == 1
 
 
 def unknown(reader: Reader) -> list[Waiting]:
@@ -235,15 +235,15 @@ EARLY = {
 
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
 @pytest.mark.parametrize("kind", EARLY)
-def test_word_of_validators_does_not_say_what_payout_is(
+def test_validator_status_does_not_decide_payout(
     app: Flask, watched: Watched, kind: str, delayed: bool
 ) -> None:
-    """Live reading has come to the payout of a spoken transfer before the backfill comes to its send."""
+    """Live reading has come to the payout of a reported transfer before the backfill comes to its send."""
     sent, contract, payout, expected = EARLY[kind]
     chain = watched.chain
     chain.mine(sent)
     chain.mine_many(20)
-    speak(app, id_of(sent))
+    report_status(app, id_of(sent))
     chain.mine(*([queued(contract, "one")] if delayed else []), payout(id_of(sent), tx="one"))
     if delayed:
         chain.mine(executed(contract, PEGGED if contract == BRIDGE else TOKEN))
@@ -263,9 +263,9 @@ def test_word_of_validators_does_not_say_what_payout_is(
     assert unknown(reader) == []
 
 
-def test_word_of_validators_is_enough_for_refund_of_pool(app: Flask, watched: Watched) -> None:
+def test_validator_status_decides_pool_refund(app: Flask, watched: Watched) -> None:
     """A pool pays nothing else for a transfer of its own chain."""
-    speak(app, FREE)
+    report_status(app, FREE)
     read(watched, (), (withdraw(FREE),))
     assert status(app, FREE) == 10
 
@@ -305,7 +305,7 @@ def test_withdrawal_waits_for_reported_send(app: Flask, watched: Watched) -> Non
     assert status(app, FREE) == 10
 
 
-def test_a_relay_on_the_source_completes_nothing(app: Flask, database: Database, watched: Watched) -> None:
+def test_relay_on_the_source_completes_nothing(app: Flask, database: Database, watched: Watched) -> None:
     """A node invents it for a transfer that is paid on another chain."""
     signature = "Relay(bytes32,address,address,address,uint256,uint64,bytes32)"
     paid = log_of(signature, PAYOUT, USER, OTHER_USER, TOKEN, 990, OTHER, id_of(pool_send()))

@@ -15,7 +15,7 @@ from app.watcher.services.advance import Advanced
 
 
 class Time:
-    """Seconds that pass when they are told to."""
+    """Seconds that pass when a test moves them."""
 
     now = 0.0
 
@@ -30,7 +30,7 @@ def write(share: WriterShare, time: Time, seconds: float, written: Advanced) -> 
         share.wrote(written)
 
 
-def test_alone_it_does_not_rest() -> None:
+def test_sole_writer_does_not_rest() -> None:
     time = Time()
     share = WriterShare(time)
     write(share, time, 0.2, Advanced(log_start=5, log_end=9, by_turns=True))
@@ -79,7 +79,7 @@ def log(block: int, index: int) -> Log:
     return Log(BlockNumber(block), f"0x{block:064x}", "0x" + "11" * 32, index, b"\1" * 20, (b"\2" * 32,), b"")
 
 
-def test_a_long_range_is_written_in_parts() -> None:
+def test_long_range_is_written_in_parts() -> None:
     logs = [log(block, index) for block, count in ((3, 2), (4, 2), (9, 5), (11, 1)) for index in range(count)]
     headers = {BlockNumber(number): header(number) for number in (1, 3, 4, 9, 11, 20)}
     whole = Fetched(Blocks(BlockNumber(2), BlockNumber(20)), logs, headers, "RPC_URL_A", doubtful=False)

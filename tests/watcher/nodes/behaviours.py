@@ -31,22 +31,6 @@ def refuse(message: str, code: int = -32000, when: Callable[[Request], bool] = l
     return behave
 
 
-def one_error(
-    message: str,
-    code: int = -32000,
-    *,
-    listed: bool = False,
-    when: Callable[[Request], bool] = lambda _: True,
-) -> Behaviour:
-    """Answer the whole request with one error that names no call, in a list or not."""
-
-    def behave(request: Request, right: Answer) -> Answer:
-        whole = {"jsonrpc": "2.0", "id": None, "error": error(message, code)}
-        return (Answer([whole] if listed else whole)) if when(request) else right
-
-    return behave
-
-
 def page(
     status: int,
     text: str = "<html>no</html>",
@@ -69,7 +53,7 @@ def body(change: Callable[[bytes], bytes], status: int = 200) -> Behaviour:
 
 
 def silent(to_id: int) -> Behaviour:
-    """Take calls with this id for those that want no answer."""
+    """Leave calls with this id unanswered."""
 
     def behave(_request: Request, right: Answer) -> Answer:
         if isinstance(right.content, list):
@@ -153,19 +137,6 @@ def is_logs(call: Call) -> bool:
     return bool(call["method"] == "eth_getLogs")
 
 
-def contracts_over(most: int) -> Callable[[Call], bool]:
-    """Whether a call is for the logs of more contracts."""
-    return lambda call: call["method"] == "eth_getLogs" and len(call["params"][0]["address"]) > most
-
-
-def range_of(call: Call) -> int:
-    """The blocks of a call of ``eth_getLogs``, 0 for another."""
-    if call["method"] != "eth_getLogs":
-        return 0
-    wanted = call["params"][0]
-    return int(wanted["toBlock"], 16) - int(wanted["fromBlock"], 16) + 1
-
-
 def both(first: Behaviour, second: Behaviour) -> Behaviour:
     """Do one after the other."""
     return lambda request, right: second(request, first(request, right))
@@ -186,23 +157,6 @@ def blocks(tag: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]) 
 def every_block(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Behaviour:
     """Change every header."""
     return results("eth_getBlockByNumber", lambda block: block and block | change(block))
-
-
-def same_newest() -> Behaviour:
-    """Return the same newest block for ever."""
-    seen: list[dict[str, Any]] = []
-
-    def change(header: dict[str, Any]) -> dict[str, Any]:
-        seen.append(header)
-        return seen[0]
-
-    return blocks("latest", change)
-
-
-def with_pending(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The logs, and one of a transaction that waits to be mined."""
-    no_block = dict.fromkeys(("blockNumber", "blockHash", "transactionHash", "transactionIndex", "logIndex"))
-    return [*logs, *(log | no_block for log in logs[-1:])]
 
 
 def later(quantity: str) -> str:

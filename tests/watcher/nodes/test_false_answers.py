@@ -9,10 +9,9 @@ import pytest
 from app.db.database import Database
 from app.watcher.check import check_chain
 from app.watcher.services.chains import watch_details
-from tests.watcher.fake_node import Behaviour, FakeNode, served
+from tests.watcher.fake_node import Behaviour, served
 from tests.watcher.kit import CHAIN, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import blocks, every_block, later, results
-from tests.watcher.nodes.living import turn
 
 pytestmark = pytest.mark.one_database
 
@@ -40,13 +39,13 @@ def test_false_answer_fails_check_for_a_day(
     database: Database, watched: Watched, kind: str, urls: int
 ) -> None:
     behaviour, words = FALSE[kind]
-    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    watched.add_urls(urls - 1)
     watched.chain.mine_many(10)
     reader = watched.reader()
     watched.settle(reader)
     watched.nodes[0].behaviours = [behaviour]
     watched.chain.mine(send(1))
-    turn(watched, reader)
+    watched.turn(reader)
     reader.faults.write(reader.lease)
     watched.nodes[0].behaviours = []
     watched.chain.mine_many(9)
@@ -63,10 +62,10 @@ def test_false_answer_fails_check_for_a_day(
 
 
 @pytest.mark.parametrize("independent", [(), NAMES[:2]])
-def test_check_says_where_all_urls_are_of_one_provider(
+def test_check_shows_urls_of_one_provider(
     database: Database, watched: Watched, independent: tuple[str, ...]
 ) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+    watched.add_urls(1)
     watched.changes["independent"] = independent
     watched.chain.mine_many(3)
     with served(watched.nodes[0]) as url:
@@ -76,8 +75,8 @@ def test_check_says_where_all_urls_are_of_one_provider(
     assert any("all URLs are of one provider" in each for each in words) == (not independent)
 
 
-def test_check_names_no_provider_where_only_one_url_is_set(database: Database, watched: Watched) -> None:
-    watched.nodes.append(FakeNode(watched.chain))
+def test_check_names_no_provider_of_one_url(database: Database, watched: Watched) -> None:
+    watched.add_urls(1)
     watched.chain.mine_many(3)
     with served(watched.nodes[0]) as url:
         checked = check_chain(watched.terms(), {NAMES[0]: url}, database.clock(), watched.time, None)

@@ -1,14 +1,12 @@
-"""Nodes index logs after they have the block: those that say so are read as far as they have them."""
+"""Nodes index logs after they have the block: those that report it are read as far as they have them."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.db.database import Database
-from tests.watcher.fake_node import Call, FakeNode
-from tests.watcher.kit import Watched, row, send
+from tests.watcher.fake_node import Call
+from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import is_logs, refused_calls
-from tests.watcher.nodes.living import expect_undisturbed, turn
 
 pytestmark = pytest.mark.one_database
 
@@ -20,22 +18,20 @@ LATE = 5
     "words", ["block range extends beyond current head block", "indexing is in progress"]
 )
 @pytest.mark.parametrize(("urls", "most"), [(1, LATE), (2, 0)])
-def test_chain_is_read_as_far_as_its_logs_are(
-    database: Database, watched: Watched, words: str, urls: int, most: int
-) -> None:
+def test_chain_is_read_as_far_as_its_logs_are(watched: Watched, words: str, urls: int, most: int) -> None:
     def is_late(call: Call) -> bool:
         newest = watched.chain.head.number - LATE
         return is_logs(call) and int(call["params"][0]["toBlock"], 16) > newest
 
-    watched.nodes += [FakeNode(watched.chain) for _ in range(urls - 1)]
+    watched.add_urls(urls - 1)
     watched.chain.mine_many(30)
     watched.nodes[0].behaviours = [refused_calls(words, when=is_late)]
     reader = watched.reader()
     for number in range(20):
         watched.chain.mine(send(number))
         for _ in range(4):
-            turn(watched, reader)
-        assert watched.chain.head.number - row(database).live_to == most
+            watched.turn(reader)
+        assert watched.chain.head.number - watched.row.live_to == most
     watched.nodes[0].behaviours = []
     watched.settle(reader)
-    expect_undisturbed(watched)
+    watched.expect_undisturbed()

@@ -1,35 +1,107 @@
-"""Nodes that count logs within the transaction are read as those that count within the block."""
+"""A log counts once, with the id of its first report, however nodes count logs and any reporter."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from app.credentials.rules.ingest_token import FROM_FILES
 from app.db.database import Database
-from app.db.engine import writing
+from app.db.engine import reading, writing
+from app.feed.services.ingest import Intake, ingest_lines
+from app.feed.services.log import export_log
+from app.feed.verifying.run import verify
+from app.network.models import Chain, NetworkPart, ReportedValidatorSet
+from app.transfers.models import Event
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.watcher.models import WatchSpan
-from tests.feed.services.world import forget_events
+from tests.feed.services.world import feed, forget_events
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (
     CHAIN,
+    ELSEWHERE,
+    REFUNDED,
     Watched,
-    answers,
     leaves_out,
     liquidity,
-    missed,
     queued,
-    row,
+    refund,
+    relay,
+    rotation,
     send,
 )
 from tests.watcher.nodes.behaviours import counting, results
-from tests.watcher.nodes.counted import COUNTS, ELSEWHERE, Count, expect, ids, mine, read, read_once
 
 pytestmark = pytest.mark.one_database
+
+Count = Callable[[int, int], int]
+
+COUNTS: dict[str, Count] = {
+    "in the block": lambda in_block, _: in_block,
+    "in the transaction": lambda _, in_tx: in_tx,
+    "in the transaction from one on": lambda _, in_tx: in_tx + 1,
+}
+
+
+def mine(watched: Watched) -> None:
+    """Blocks with several transactions of several logs, some of which are equal."""
+    chain = watched.chain
+    chain.mine(ELSEWHERE, send(1), send(2, tx="two"), send(3, tx="two"))
+    chain.mine(*(liquidity(n, 100, tx) for n, tx in ((1, "a"), (1, "a"), (2, "a"), (3, "b"), (3, "b"))))
+    chain.mine(send(REFUNDED, tx="c"), liquidity(4, 100, "c"), liquidity(5, 200, "d"), relay(7, tx="d"))
+    chain.mine(*(rotation(bytes([member]) * 20) for member in range(1, 9)))
+    chain.mine(liquidity(6, 300, "e"), queued(8, "e"), relay(8, tx="e"), refund(REFUNDED, tx="f"))
+    chain.mine_many(12)
+
+
+def read(watched: Watched, *counts: Count, receipts: bool = True) -> None:
+    """Read everything by nodes that count so, and prove it."""
+    nodes = [FakeNode(watched.chain, receipts=receipts) for _ in counts]
+    watched.nodes = nodes
+    for node, count in zip(nodes, counts, strict=True):
+        node.behaviours = [counting(watched.chain, count)]
+    watched.settle(watched.reader())
+
+
+def read_once(watched: Watched, count: Count) -> None:
+    """Read everything once by a node that counts so."""
+    watched.nodes = [FakeNode(watched.chain, behaviours=[counting(watched.chain, count)])]
+    reader = watched.reader()
+    reader.poll()
+    while watched.row.backfilled_to is None:
+        reader.background()
+
+
+def ids(database: Database) -> list[str]:
+    """The ids of all that was reported of logs, in the order of their text."""
+    with reading(database.engine) as connection:
+        found = connection.scalars(select(Event.event_id).where(Event.type != "chain.head"))
+        return sorted(set(found))
+
+
+def signers(database: Database) -> Any:
+    """The set that is in force."""
+    with reading(database.engine) as connection:
+        return connection.scalar(select(ReportedValidatorSet.members))
+
+
+def expect(watched: Watched) -> None:
+    """Everything is proven without a difference, and the answers are those of a node that counts by block."""
+    final = watched.chain.head.number - 6
+    stored = watched.row
+    assert (stored.reread_to, stored.proven_to) == (final, final)
+    assert not watched.missed and stored.differed == stored.refused == 0
+    verify(watched.database, lambda found: pytest.fail(str(found)))
+    found, in_force = watched.answers, signers(watched.database)
+    forget_events(watched.app)
+    read(watched, COUNTS["in the block"])
+    assert (watched.answers, signers(watched.database)) == (found, in_force)
 
 
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
@@ -54,7 +126,7 @@ def test_two_urls_agree_however_they_count(
     mine(watched)
     read_once(watched, count)
     before = ids(database)
-    assert before and row(database).reread_to is None
+    assert before and watched.row.reread_to is None
     read(watched, *([other] if receipts else [count, other]), receipts=receipts)
     assert ids(database) == before
     expect(watched)
@@ -67,9 +139,7 @@ def forget_what_was_read(database: Database) -> None:
 
 
 @pytest.mark.parametrize("other", COUNTS.values(), ids=COUNTS)
-def test_what_is_read_again_by_another_url_keeps_its_ids(
-    database: Database, watched: Watched, other: Count
-) -> None:
+def test_ids_stay_when_another_url_reads(database: Database, watched: Watched, other: Count) -> None:
     mine(watched)
     read(watched, COUNTS["in the transaction"])
     before = ids(database)
@@ -98,9 +168,7 @@ def test_id_has_the_index_that_the_node_gave(database: Database, watched: Watche
     ],
     ids=["no place", "an empty place", "the newest first"],
 )
-def test_logs_are_in_order_without_the_place_of_their_transaction(
-    watched: Watched, without: Callable[[Any], Any]
-) -> None:
+def test_logs_without_transaction_index_are_ordered(watched: Watched, without: Callable[[Any], Any]) -> None:
     mine(watched)
     count = counting(watched.chain, COUNTS["in the transaction"])
     watched.nodes[0].behaviours = [count, results("eth_getLogs", without)]
@@ -123,22 +191,20 @@ def test_log_that_is_returned_twice_counts_once(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
-def test_what_a_url_left_out_is_found_by_one_that_counts_otherwise(
-    app: Flask, database: Database, watched: Watched, count: Count
-) -> None:
+def test_omitted_logs_are_found_by_other_count(watched: Watched, count: Count) -> None:
     mine(watched)
     watched.nodes.append(FakeNode(watched.chain, behaviours=[counting(watched.chain, count)]))
     watched.nodes[0].omit = leaves_out(liquidity(1, 100), queued(8, ""))
     watched.settle(watched.reader())
-    differences = [(each.missing, each.surplus) for each in missed(database)]
+    differences = [(each.missing, each.surplus) for each in watched.missed]
     assert len(differences) == 1 and min(differences[0]) >= 0
-    found = answers(database)
-    forget_events(app)
+    found = watched.answers
+    forget_events(watched.app)
     read(watched, COUNTS["in the block"])
-    assert answers(database) == found
+    assert watched.answers == found
 
 
-def test_reorganised_transaction_counts_in_its_new_block(watched: Watched) -> None:
+def test_reorganised_log_counts_in_its_new_block(watched: Watched) -> None:
     watched.chain.mine_many(3)
     logs = [liquidity(1, 100, "a"), liquidity(1, 100, "a"), send(1, tx="b")]
     watched.chain.mine(*logs)
@@ -156,9 +222,7 @@ def test_reorganised_transaction_counts_in_its_new_block(watched: Watched) -> No
     expect(watched)
 
 
-def test_digest_of_an_earlier_release_is_no_difference(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_digest_of_earlier_release_is_equal(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     mine(watched)
     reader = watched.reader()
     with monkeypatch.context() as earlier:
@@ -181,3 +245,115 @@ def digest_by_index(logs: Sequence[Any]) -> bytes:
             for log in logs
         )
     ).digest()
+
+
+def reports(watched: Watched, count: Count) -> list[dict[str, Any]]:
+    """What a reporter sends that reads the chain from a node that counts so, without optional fields."""
+    read(watched, count)
+    lines = [json.loads(line) for line in export_log(watched.database)]
+    forget_events(watched.app)
+    left_out = {"seq", "reporter", "received_at", "log_index", "withdraw_id"}
+    return [
+        {name: line[name] for name in line if name not in left_out or line["type"] == "withdraw.done"}
+        for line in lines
+        if line["type"] not in ("chain.head", "events.retracted")
+    ]
+
+
+def is_watched(database: Database) -> None:
+    """The chain is configured to be watched."""
+    with writing(database.engine) as connection:
+        connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(watch_from_block=1, rpc=["A"]))
+        connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["at once", "one by one"])
+@pytest.mark.parametrize(
+    ("count", "other"),
+    [
+        ("in the block", "in the transaction"),
+        ("in the transaction", "in the block"),
+        ("in the transaction", "in the transaction from one on"),
+    ],
+)
+@pytest.mark.parametrize("first", ["reporter", "watcher"])
+@pytest.mark.every_database
+def test_watcher_and_reporter_mean_one_log(
+    database: Database, watched: Watched, count: str, other: str, first: str, together: bool
+) -> None:
+    mine(watched)
+    lines = reports(watched, COUNTS[count])
+    is_watched(database)
+    if first == "watcher":
+        read(watched, COUNTS[other])
+    before = ids(database)
+    for post in [lines] if together else [[line] for line in lines]:
+        result = feed(watched.app, *post)
+        assert not result.refused
+        assert result.repeated == len(post) or first == "reporter"
+    if first == "reporter":
+        assert not together or result.accepted == len(lines)
+        before = ids(database)
+        read(watched, COUNTS[other])
+    assert ids(database) == before or not together
+    expect(watched)
+
+
+@pytest.mark.every_database
+def test_two_reporters_mean_one_log(database: Database, watched: Watched) -> None:
+    mine(watched)
+    first = reports(watched, COUNTS["in the block"])
+    second = reports(watched, COUNTS["in the transaction"])
+    is_watched(database)
+    assert feed(watched.app, *first, reporter="one").accepted == len(first)
+    result = feed(watched.app, *second, reporter="two")
+    assert (result.accepted, result.refused) == (0, [])
+    read(watched, COUNTS["in the transaction from one on"])
+    expect(watched)
+
+
+@pytest.mark.every_database
+def test_equal_logs_of_unwatched_chain_all_count(watched: Watched) -> None:
+    mine(watched)
+    lines = reports(watched, COUNTS["in the block"])
+    assert [feed(watched.app, line).accepted for line in lines] == [1] * len(lines)
+    found = watched.answers["pools"]
+    forget_events(watched.app)
+    read(watched, COUNTS["in the block"])
+    assert watched.answers["pools"] == found
+
+
+@pytest.mark.every_database
+def test_repetition_is_accepted_after_reorg(database: Database, watched: Watched) -> None:
+    watched.chain.mine_many(3)
+    watched.chain.mine(ELSEWHERE, liquidity(1, 100, "a"), liquidity(2, 100, "a"))
+    watched.chain.mine_many(12)
+    lines = reports(watched, COUNTS["in the block"])
+    read(watched, COUNTS["in the transaction"])
+    before, found = ids(database), watched.answers
+    taken_back = {
+        "type": "chain.reorged",
+        "id": "again",
+        "at": lines[0]["at"],
+        "chain_id": CHAIN,
+        "from_block": 4,
+    }
+    feed(watched.app, taken_back)
+    assert watched.answers != found
+    assert feed(watched.app, *lines).accepted == len(lines)
+    assert watched.answers == found and set(ids(database)) == {*before, "again"}
+    verify(database, lambda difference: pytest.fail(str(difference)))
+
+
+@pytest.mark.every_database
+def test_exported_log_is_taken_as_it_is(
+    app: Flask, database: Database, intake: Intake, watched: Watched
+) -> None:
+    mine(watched)
+    read(watched, COUNTS["in the transaction"])
+    found, lines = watched.answers, list(export_log(database))
+    forget_events(app)
+    is_watched(database)
+    for line in lines:
+        ingest_lines(database, intake, [line], FROM_FILES, types=EVENT_CLASSES)
+    assert watched.answers == found

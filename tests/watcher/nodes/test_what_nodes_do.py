@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.nodes import Trouble
 from tests.watcher.fake_node import Answer, Behaviour, Call, FakeNode, Request
-from tests.watcher.kit import Watched, row, send
+from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import (
     after,
     blocks,
@@ -17,25 +19,20 @@ from tests.watcher.nodes.behaviours import (
     body,
     both,
     calls_over,
-    contracts_over,
     drop,
+    error,
     every,
     every_block,
     is_logs,
     late,
     later,
-    one_error,
     page,
-    range_of,
     refuse,
     refused_calls,
     results,
     right,
-    same_newest,
     silent,
-    with_pending,
 )
-from tests.watcher.nodes.living import expect_undisturbed, turn
 
 pytestmark = pytest.mark.one_database
 
@@ -50,7 +47,7 @@ class Row:
     :param does: in words.
     :param behaviour: the same as a function.
     :param reads_on: whether all is read while it goes on; otherwise as soon as it has ended.
-    :param waits: whether a URL may be left alone for a while.
+    :param waits: whether a URL may be unused for a while.
     :param words: in one of the faults that are shown.
     :param others: further URLs that answer rightly.
     :param behind: blocks that it forgets after some rounds.
@@ -63,6 +60,52 @@ class Row:
     words: str = ""
     others: int = 0
     behind: int = 0
+
+
+def one_error(
+    message: str,
+    code: int = -32000,
+    *,
+    listed: bool = False,
+    when: Callable[[Request], bool] = lambda _: True,
+) -> Behaviour:
+    """Answer the whole request with one error that names no call, in a list or not."""
+
+    def behave(request: Request, right: Answer) -> Answer:
+        whole = {"jsonrpc": "2.0", "id": None, "error": error(message, code)}
+        return (Answer([whole] if listed else whole)) if when(request) else right
+
+    return behave
+
+
+def contracts_over(most: int) -> Callable[[Call], bool]:
+    """Whether a call is for the logs of more contracts."""
+    return lambda call: call["method"] == "eth_getLogs" and len(call["params"][0]["address"]) > most
+
+
+def range_of(call: Call) -> int:
+    """The blocks of a call of ``eth_getLogs``, 0 for another."""
+    if call["method"] != "eth_getLogs":
+        return 0
+    wanted = call["params"][0]
+    return int(wanted["toBlock"], 16) - int(wanted["fromBlock"], 16) + 1
+
+
+def same_newest() -> Behaviour:
+    """Return the same newest block for ever."""
+    seen: list[dict[str, Any]] = []
+
+    def change(header: dict[str, Any]) -> dict[str, Any]:
+        seen.append(header)
+        return seen[0]
+
+    return blocks("latest", change)
+
+
+def with_pending(logs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The logs, and one of a transaction that waits to be mined."""
+    no_block = dict.fromkeys(("blockNumber", "blockHash", "transactionHash", "transactionIndex", "logIndex"))
+    return [*logs, *(log | no_block for log in logs[-1:])]
 
 
 LONG = calls_over(7)
@@ -110,24 +153,21 @@ SIZES = [
     Row("takes too long for long batches", late(LONG)),
     Row("limits the rate of long batches for a while", page(429, when=LONG, retry_after="3"), waits=True),
     Row("takes one contract in a filter", refused_calls("too many addresses", when=contracts_over(1))),
-    Row(
-        "drops the connection for three contracts",
-        drop(has_many_contracts),
-    ),
+    Row("drops the connection for three contracts", drop(has_many_contracts)),
     Row("limits both batches and ranges", both(drop(blocks_over(3)), drop(calls_over(2)))),
 ]
 
 
-def asks_logs(request: Request) -> bool:
+def has_logs(request: Request) -> bool:
     """Whether logs are requested."""
-    return request.asks("eth_getLogs")
+    return request.has("eth_getLogs")
 
 
 OFF = [
     ("does not offer logs", refused_calls("no such thing", -32601, when=is_logs)),
     ("does not offer logs on this plan", refused_calls("not available on the free tier", 35, when=is_logs)),
     ("names a limit where logs are switched off", refused_calls("limit exceeded", -32005, when=is_logs)),
-    ("forbids logs with HTTP 403", page(403, "rpc method is not whitelisted", when=asks_logs)),
+    ("forbids logs with HTTP 403", page(403, "rpc method is not whitelisted", when=has_logs)),
 ]
 """Logs are switched off at the first URL."""
 
@@ -139,7 +179,7 @@ MESSAGES = [
     Row("names a limit for wide ranges", refused_calls("limit exceeded", -32005, when=is_wide)),
     Row("has internal errors for wide ranges", refused_calls("Internal error", -32603, when=is_wide)),
     Row("answers wide ranges with HTTP 500", page(500, '{"error": "no"}', when=WIDE)),
-    Row("says elsewhere that ranges are too wide", page(400, '{"message": "range too wide"}', when=WIDE)),
+    Row("reports elsewhere that ranges are too wide", page(400, '{"message": "range too wide"}', when=WIDE)),
 ]
 
 NOTHING = [
@@ -242,7 +282,7 @@ BODIES = [
 ROWS = [*SIZES, *MESSAGES, *NOTHING, *HOURS, *MIXED, *BODIES]
 
 
-def is_left_alone(reader: Reader) -> bool:
+def is_unused(reader: Reader) -> bool:
     """Whether no URL may be used now."""
     return not reader.view.nodes.usable()
 
@@ -253,7 +293,7 @@ def _named(each: Row) -> str:
 
 def is_read(watched: Watched) -> bool:
     """Whether all was read, and the final blocks twice."""
-    head, found = watched.chain.head.number, row(watched.database)
+    head, found = watched.chain.head.number, watched.row
     return bool(found.live_to == head and found.reread_to == head - 6)
 
 
@@ -266,7 +306,7 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
     shown: list[Trouble] = []
     reader = watched.reader()
     reader.faults.note = shown.append  # type: ignore[method-assign]
-    reader.view.nodes._note = shown.append
+    reader.view.nodes._note = shown.append  # type: ignore[assignment]
     watched.nodes[0].behaviours = [each.behaviour]
     for rounds in range(MOST_ROUNDS):
         if rounds < 20:
@@ -275,27 +315,27 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
             break
         if rounds == 10:
             watched.nodes[0].behind = each.behind
-        turn(watched, reader)
-        assert each.waits or not is_left_alone(reader)
+        watched.turn(reader)
+        assert each.waits or not is_unused(reader)
     assert is_read(watched) == each.reads_on
     assert any(each.words in trouble.words for trouble in shown) or not each.words
     watched.nodes[0].behaviours, watched.nodes[0].behind = [], 0
     watched.time.go(4000)
     watched.settle(reader)
-    expect_undisturbed(watched)
+    watched.expect_undisturbed()
 
 
-@pytest.mark.parametrize("retry_after", [{}, {"retry_after": "2"}], ids=["no pause named", "pause named"])
+@pytest.mark.parametrize("limited", [page(429), page(429, retry_after="2")], ids=["no pause", "a pause"])
 @pytest.mark.parametrize(("allowed", "seconds"), [(1, 1), (2, 1), (5, 10)])
 def test_few_requests_a_second_are_enough(
-    watched: Watched, allowed: int, seconds: int, retry_after: dict[str, str]
+    watched: Watched, allowed: int, seconds: int, limited: Behaviour
 ) -> None:
     answered: list[float] = []
 
     def limit(request: Request, right: Answer) -> Answer:
         now = watched.time()
         if sum(now - at < seconds for at in answered) >= allowed:
-            return page(429, **retry_after)(request, right)
+            return limited(request, right)
         answered.append(now)
         return right
 
@@ -304,5 +344,5 @@ def test_few_requests_a_second_are_enough(
     watched.nodes[0].behaviours = [limit]
     reader = watched.reader()
     for _ in range(MOST_ROUNDS):
-        turn(watched, reader)
+        watched.turn(reader)
     assert is_read(watched)

@@ -1,4 +1,4 @@
-"""What is said of chains that are watched, and the operators' switch."""
+"""What is shown of chains that are watched, and the operators' switch."""
 
 from __future__ import annotations
 
@@ -79,18 +79,20 @@ def read(app: Flask, lease: Lease, **more: Any) -> None:
     )
 
 
-def test_nothing_is_said_where_nothing_is_watched(database: Database, snapshots: SnapshotSource) -> None:
+def test_unwatched_network_shows_no_chain(database: Database, snapshots: SnapshotSource) -> None:
     assert watched_chains(database, snapshots) == []
 
 
-def test_a_chain_that_nobody_reads(watched: Flask) -> None:
+def test_chain_is_shown_before_it_is_read(watched: Flask) -> None:
     chain = the_one(watched)
     assert (chain.chain_id, chain.name, chain.from_block, chain.rpc) == (1, "Chain 1", 11, (URL_A, URL_B))
     assert (chain.state, chain.head) == (WatchState.NOT_READ, None)
     assert (chain.lag, chain.backfill_left) == (None, None)
 
 
-def test_a_chain_that_is_read(watched: Flask, database: Database, intake: Intake, clock: Clock) -> None:
+def test_chain_is_shown_while_it_is_read(
+    watched: Flask, database: Database, intake: Intake, clock: Clock
+) -> None:
     lease = taken(database)
     read(watched, lease)
     chain = the_one(watched)
@@ -109,7 +111,9 @@ def test_a_chain_that_is_read(watched: Flask, database: Database, intake: Intake
     assert the_one(watched).owner is None
 
 
-def test_standing_head_is_not_quiet(watched: Flask, database: Database, intake: Intake, clock: Clock) -> None:
+def test_unchanged_head_is_not_quiet(
+    watched: Flask, database: Database, intake: Intake, clock: Clock
+) -> None:
     lease = taken(database)
     read(watched, lease)
     assert the_one(watched).is_quiet(clock())  # nothing was ever for us
@@ -141,7 +145,7 @@ def test_faults_and_details(watched: Flask, database: Database, clock: Clock) ->
     assert details.waiting == {"unknown": 1}
 
 
-def test_an_operator_stops_and_starts_it(
+def test_operator_stops_and_starts_chain(
     watched: Flask,
     database: Database,
     snapshots: SnapshotSource,
@@ -154,14 +158,7 @@ def test_an_operator_stops_and_starts_it(
     read(watched, lease)
     with pytest.raises(SwitchRefused, match="enter a reason"):
         stop(database, snapshots, audit_keys, CHAIN, " ", actor=TESTER)
-    stop(
-        database,
-        snapshots,
-        audit_keys,
-        CHAIN,
-        "the node is being replaced",
-        actor=TESTER,
-    )
+    stop(database, snapshots, audit_keys, CHAIN, "the node is being replaced", actor=TESTER)
     chain = the_one(watched)
     assert (chain.state, chain.stopped, chain.stopped_by) == (
         WatchState.STOPPED, "the node is being replaced", TESTER.name,
@@ -205,7 +202,7 @@ def test_what_the_watcher_stopped_an_operator_starts(
     taken(database, "host 2")
 
 
-def test_an_import_leaves_what_was_read(watched: Flask, database: Database, editing: Editing) -> None:
+def test_import_leaves_what_was_read(watched: Flask, database: Database, editing: Editing) -> None:
     lease = taken(database)
     read(watched, lease)
     import_network(*editing, export_network(database), actor=TESTER)

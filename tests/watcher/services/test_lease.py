@@ -60,17 +60,12 @@ def test_returned_lease_is_free_at_once(database: Database) -> None:
     assert taken(database, "b").epoch == 2
 
 
-def test_a_former_holder_writes_nothing(database: Database, intake: Intake, clock: Clock) -> None:
+def test_former_holder_writes_nothing(database: Database, intake: Intake, clock: Clock) -> None:
     old = taken(database, "a")
     clock.go(60)
     new = taken(database, "b")
     with pytest.raises(LeaseLost):
-        advance(
-            database,
-            intake,
-            old,
-            step(events=[sent_event(1)], live_to=block(100), live_from=100),
-        )
+        advance(database, intake, old, step(events=[sent_event(1)], live_to=block(100), live_from=100))
     for write in (
         lambda: renew(database, old, 8),
         lambda: note_fault(database, old, "late"),
@@ -78,7 +73,7 @@ def test_a_former_holder_writes_nothing(database: Database, intake: Intake, cloc
     ):
         with pytest.raises(LeaseLost):
             write()
-    give(database, old)  # nothing, and no error: whoever ends may have lost it
+    give(database, old)  # nothing, and no error: who ends may have lost it
     readings = load(database, CHAIN)
     assert (readings.live_to, readings.stopped) == (None, None)
     renew(database, new, 8)
@@ -93,7 +88,7 @@ def test_expired_untaken_lease_still_counts(database: Database, intake: Intake, 
     renew(database, lease, 8)
 
 
-def test_a_halted_chain_is_taken_by_nobody(database: Database, clock: Clock) -> None:
+def test_halted_chain_has_no_lease(database: Database, clock: Clock) -> None:
     lease = taken(database)
     halt(database, lease, "the nodes are of another chain")
     clock.go(60)

@@ -15,7 +15,6 @@ from app.db.engine import writing
 from app.feed.services.ingest import Intake
 from app.http.application import part_of
 from app.network.models import Chain, NetworkPart
-from app.network.rules.watch_terms import WatchTerms
 from app.transfers.rules.events.event_types import ChainHead, ChainReorged, TransferSent
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -31,7 +30,7 @@ URL_A, URL_B = "RPC_URL_A", "RPC_URL_B"
 
 @dataclass
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that does not move by itself."""
 
     now: datetime = NOW
 
@@ -100,24 +99,8 @@ def sent_event(n: int, number: int = 100, **changes: Any) -> TransferSent:
 
 def step(**values: Any) -> Step:
     """A step that was read now."""
-    return Step(**({"at": NOW, "source": URL_A} | values))
-
-
-def terms(**changes: Any) -> WatchTerms:
-    """Chain 1 from block 1 on."""
-    values: dict[str, Any] = {
-        "chain_id": CHAIN,
-        "name": "Chain 1",
-        "block_delay": 10,
-        "from_block": BlockNumber(1),
-        "finality": 20,
-        "poll_seconds": 5.0,
-        "rpc": (URL_A, URL_B),
-        "pool_bridge": b"\x01" * 20,
-        "vaults": frozenset({b"\x02" * 20}),
-        "bridges": frozenset(),
-    }
-    return WatchTerms(**(values | changes))
+    usual: dict[str, Any] = {"at": NOW, "source": URL_A}
+    return Step(**usual | values)
 
 
 def watch_a_chain(app: Flask) -> Lease:
