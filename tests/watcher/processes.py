@@ -1,4 +1,4 @@
-"""Real processes of ``flask --app wsgi watch``, beside fake nodes on loopback."""
+"""Real processes of ``flask --app wsgi watch``, next to fake nodes on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Process:
         inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         env = (
             inherited
-            | urls
+            | dict(urls)
             | {
                 "DATABASE_URL": database_url,
                 "SECRET_KEY": "test-only secret key, 32 characters or more",
@@ -77,7 +77,7 @@ class Process:
         return self._process.poll()
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text()
 
 

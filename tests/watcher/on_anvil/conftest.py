@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 import pytest
 from flask import Flask
@@ -11,26 +12,32 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.http.application import part_of
 from app.network.document import import_within, read_document
+from demo.anvil import Anvil
+from demo.chains import LEFT, RIGHT, prepare
 from demo.network import RPC_NAMES
 from tests.applications import Applications
 from tests.builders.network import text
 from tests.databases import SharedDatabase
 from tests.programs import anvil
-from tests.watcher.on_anvil.stage import Chains, clock_at, network, running_chains
+from tests.watcher.on_anvil.plan import BEFORE
+from tests.watcher.on_anvil.stage import Chains, network
 from tests.watcher.on_anvil.watching import Watching
 
 START = 1_790_000_000
 """The time of the genesis blocks."""
 
-NOW = clock_at(START + 5_000)
-"""The gateway's clock, which stands still."""
+NOW = datetime.fromtimestamp(START + 5_000, UTC)
+"""The gateway's clock, which does not move."""
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Chains]:
     anvil()
-    with running_chains(START) as chains:
-        yield chains
+    with Anvil(LEFT, start=START) as left, Anvil(RIGHT, start=START) as right:
+        nodes = {LEFT: left, RIGHT: right}
+        for node in nodes.values():
+            prepare(node, BEFORE, START + 12)
+        yield Chains(nodes, {chain: node.snapshot() for chain, node in nodes.items()})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What happens on the two chains and what the network's reporters say of it, block by block.
+"""What happens on the two chains and what the network's reporters report of it, block by block.
 
 A plan is made before anything happens, so it can be played again: with the same times, the same transactions
 and so the same answers, whatever was on the chains in between.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import random
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,22 +15,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.values.codes import SendKind
-from demo.chains import (
-    COIN,
-    DELAYED_OVER,
-    DEPLOYER,
-    LEFT,
-    OLD,
-    PEG,
-    POOL,
-    RIGHT,
-    TRI,
-    USDX,
-    USERS,
-    rotation,
-)
+from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USDX, USERS, rotation
 from demo.contracts import Call
-from demo.transfers import Send, liquidity_withdrawal
+from demo.transfers import Send
 from demo.validators import Validators
 from tests.builders.events import EventBuilder
 
@@ -50,10 +36,10 @@ Event = dict[str, Any]
 
 @dataclass
 class Turn:
-    """One block of each chain, and what the feed tells after it."""
+    """One block of each chain, and what the feed gets after it."""
 
     calls: dict[int, list[Call]] = field(default_factory=lambda: defaultdict(list))
-    told: list[Event] = field(default_factory=list)
+    reports: list[Event] = field(default_factory=list)
 
 
 @dataclass
@@ -121,11 +107,11 @@ class Plan:
         """A transaction in the block of this turn."""
         self.turns[turn].calls[chain].append(call)
 
-    def tell(self, turn: int, send: Send, event_type: str, **fields: Any) -> None:
-        """A reporter of the network says something about a transfer."""
+    def report(self, turn: int, send: Send, event_type: str, **fields: Any) -> None:
+        """A reporter of the network reports something about a transfer."""
         at = datetime.fromtimestamp(self.time(turn), UTC).isoformat()
         builder = EventBuilder(datetime.fromtimestamp(self.start, UTC), {}, {})
-        self.turns[turn].told.append(builder.event(event_type, at=at, transfer_id=send.text, **fields))
+        self.turns[turn].reports.append(builder.event(event_type, at=at, transfer_id=send.text, **fields))
 
     def begun(self, turn: int) -> list[Send]:
         """The transfers that have begun by this turn."""
@@ -136,13 +122,13 @@ class Plan:
         self.call(turn, send.chain, send.call())
         self.begins[send] = turn
         seen = turn + BLOCK_DELAYS[send.chain] + 1
-        self.tell(seen, send, "network.status", xfer_status=1)
+        self.report(seen, send, "network.status", xfer_status=1)
         return seen
 
     def paid(self, turn: int, send: Send, *, delayed: bool = False) -> int:
         """The transfer arrives; the turn in which it does."""
         seen = self.begin(turn, send)
-        self.tell(seen + 1, send, "network.status", xfer_status=2)
+        self.report(seen + 1, send, "network.status", xfer_status=2)
         self.call(seen + 2, send.to_chain, send.payout(self.validators(send.to_chain, seen + 2)))
         if not delayed:
             return seen + 2
@@ -152,10 +138,10 @@ class Plan:
     def prepared(self, turn: int, send: Send) -> int:
         """The network gives it up, and the validators sign its refund; the turn in which all have."""
         seen = self.begin(turn, send)
-        self.tell(seen + 1, send, "network.status", xfer_status=4)
-        self.tell(seen + 2, send, "refund.requested")
+        self.report(seen + 1, send, "network.status", xfer_status=4)
+        self.report(seen + 2, send, "refund.requested")
         wd_onchain = base64.b64encode(send.refund_request).decode()
-        self.tell(seen + 2, send, "refund.prepared", wd_onchain=wd_onchain)
+        self.report(seen + 2, send, "refund.prepared", wd_onchain=wd_onchain)
         self.sign(seen + 3, send)
         return seen + 3
 
@@ -166,7 +152,7 @@ class Plan:
             send.chain, send.contract.address, send.refund_purpose, send.refund_request
         ):
             signed = base64.b64encode(signature).decode()
-            self.tell(turn, send, "refund.signed", signature=signed)
+            self.report(turn, send, "refund.signed", signature=signed)
 
     def refunded(self, turn: int, send: Send, *, delayed: bool = False) -> int:
         """The refund is taken; the turn in which it is paid."""
@@ -181,52 +167,3 @@ class Plan:
 def large(send: Send) -> int:
     """An amount over the threshold of both contracts that may pay it."""
     return 2 * (max(DELAYED_OVER.values()) if send.token != USDX else DELAYED_OVER[send.chain])
-
-
-def full_plan(start: int, seed: int = 1, spread: int = 60) -> Plan:
-    """Every kind of transfer with every ending, providers, and a rotation in between.
-
-    :param spread: the turns in which transfers begin.
-    """
-    chance = random.Random(seed)
-    plan = Plan(start)
-    plan.rotate(FIRST_TURN + spread // 2)
-    for like in plan.every_kind():
-        for ending in (plan.paid, plan.refunded):
-            for delayed in (False, True):
-                send = plan.new(like, **({"amount": large(like)} if delayed else {}))
-                ending(FIRST_TURN + chance.randrange(spread), send, delayed=delayed)
-        plan.prepared(FIRST_TURN + chance.randrange(spread), plan.new(like))
-        plan.begin(FIRST_TURN + chance.randrange(spread), plan.new(like))
-    for number, chain in enumerate(CHAINS * 4):
-        turn = FIRST_TURN + chance.randrange(spread)
-        provider = USERS[2 + number % 2]
-        plan.call(turn, chain, POOL.call(provider, "addLiquidity", USDX.address, 10**6 + number))
-        taken = turn + 3
-        by = plan.validators(chain, taken)
-        plan.call(taken, chain, liquidity_withdrawal(chain, provider, 10**5 + number, 10_000 + number, by))
-    _rotations_first(plan)
-    return plan
-
-
-def small_plan(start: int) -> Plan:
-    """One transfer of each kind, paid or refunded or held back, in few blocks: for the everyday tests."""
-    plan = Plan(start)
-    plan.rotate(FIRST_TURN + 4)
-    for place, like in enumerate(plan.every_kind()):
-        late = place % 3 == 2
-        send = plan.new(like, **({"amount": large(like)} if late else {}))
-        (plan.paid if place % 2 else plan.refunded)(FIRST_TURN + place % 6, send, delayed=late)
-    plan.call(FIRST_TURN + 1, LEFT, POOL.call(USERS[2], "addLiquidity", USDX.address, 10**6))
-    _rotations_first(plan)
-    return plan
-
-
-def _rotations_first(plan: Plan) -> None:
-    """In its block, so that what is signed for this turn is signed by whom the contract believes."""
-    if plan.rotates_at is not None:
-        calls = plan.turns[plan.rotates_at].calls[LEFT]
-        calls.sort(key=lambda call: call.sender != DEPLOYER or call.data[:4] != _ROTATES)
-
-
-_ROTATES = rotation(POOL, AFTER).data[:4]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from flask import Flask
 
 from demo.anvil import Anvil
-from demo.chains import LEFT, RIGHT, USERS, prepare
+from demo.chains import LEFT, RIGHT, USERS
 from demo.network import document
 from demo.transfers import Send
 from tests.feed.services.world import feed
@@ -26,15 +24,8 @@ Answers = dict[str, Any]
 class Chains:
     """Both nodes with the contracts on them, always from the same first block on."""
 
-    start: int
     nodes: dict[int, Anvil]
     snapshots: dict[int, str] = field(default_factory=dict)
-
-    def prepare(self) -> None:
-        """Put the contracts there."""
-        for chain, node in self.nodes.items():
-            prepare(node, BEFORE, self.start + 12)
-            self.snapshots[chain] = node.snapshot()
 
     def begin_again(self) -> None:
         """Forget every block but those of the contracts."""
@@ -52,19 +43,6 @@ class Chains:
         node.mine(plan.time(turn))
         assert node.head == turn
 
-    def height(self, chain: int) -> int:
-        """The number of the newest block."""
-        return self.nodes[chain].head
-
-
-@contextmanager
-def running_chains(start: int) -> Iterator[Chains]:
-    """The nodes, ended with the block."""
-    with Anvil(LEFT, start=start) as left, Anvil(RIGHT, start=start) as right:
-        chains = Chains(start, {LEFT: left, RIGHT: right})
-        chains.prepare()
-        yield chains
-
 
 def network(**watching: Any) -> dict[str, Any]:
     """The network document of the plan."""
@@ -72,10 +50,10 @@ def network(**watching: Any) -> dict[str, Any]:
     return document(BEFORE, block_delays=delays, **({"watch_from_block": 0} | watching))
 
 
-def tell(app: Flask, plan: Plan, turn: int) -> None:
-    """What the network's reporters say after the blocks of a turn."""
-    if turn in plan.turns and (told := plan.turns[turn].told):
-        verdict = feed(app, *told)
+def report(app: Flask, plan: Plan, turn: int) -> None:
+    """What the network's reporters send after the blocks of a turn."""
+    if turn in plan.turns and (reports := plan.turns[turn].reports):
+        verdict = feed(app, *reports)
         refused = [
             each for each in verdict.refused if "must be made by a current validator" not in each.reason
         ]
@@ -83,16 +61,16 @@ def tell(app: Flask, plan: Plan, turn: int) -> None:
 
 
 def answers(app: Flask, sends: Sequence[Send]) -> Answers:
-    """Everything that users and wallets can ask about these transfers and what surrounds them.
+    """Everything that users and wallets can request about these transfers and what surrounds them.
 
-    How new the newest event is that was ever accepted, which stands beside "transfer not found", is left out:
+    How new the newest event is that was ever accepted, which is next to "transfer not found", is left out:
     it counts what a reorganisation took back.
     """
     client = app.test_client()
     found: Answers = {}
     known = {send.text for send in sends}
 
-    def ask(path: str, **query: Any) -> None:
+    def get(path: str, **query: Any) -> None:
         answer = client.get(path, query_string=query).get_json()
         if "history" in answer:
             rows = {row["transfer_id"]: row for row in answer["history"]}
@@ -103,13 +81,13 @@ def answers(app: Flask, sends: Sequence[Send]) -> Answers:
         body = {"transfer_id": send.text}
         status = client.post("/v2/getTransferStatus", json=body).get_json()
         found[f"status {send.text}"] = _without_age(status)
-        ask("/v2/getRefundEvidence", transfer_id=send.text)
+        get("/v2/getRefundEvidence", transfer_id=send.text)
     for user in USERS[:4]:
-        ask("/v2/transferHistory", acct_addr=f"0x{user.hex()}", page_size=100)
+        get("/v2/transferHistory", acct_addr=f"0x{user.hex()}", page_size=100)
     for src, dst in (CHAINS, CHAINS[::-1]):
-        ask("/v2/getLatest7DayTransferLatencyForQuery", src_chain_id=src, dst_chain_id=dst)
+        get("/v2/getLatest7DayTransferLatencyForQuery", src_chain_id=src, dst_chain_id=dst)
         for symbol in ("USDX", "COIN"):
-            ask(
+            get(
                 "/v2/estimateAmt", src_chain_id=src, dst_chain_id=dst, token_symbol=symbol, amt="1000",
                 usr_addr="", slippage_tolerance=3000, is_pegged="false",
             )  # fmt: skip
@@ -141,8 +119,3 @@ def statuses(app: Flask, sends: Iterable[Send]) -> dict[str, int]:
         send.text: client.post("/v2/getTransferStatus", json={"transfer_id": send.text}).get_json()["status"]
         for send in sends
     }
-
-
-def clock_at(seconds: int) -> datetime:
-    """A moment, from seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC)

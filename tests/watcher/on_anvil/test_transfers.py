@@ -23,10 +23,10 @@ from demo.contracts import Call, Contract, events_of
 from demo.transfers import Send, liquidity_withdrawal
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.plan import AFTER, BLOCK_SECONDS, CHAINS, FIRST_TURN, Plan, large
-from tests.watcher.on_anvil.stage import Chains, statuses, tell
+from tests.watcher.on_anvil.stage import Chains, report, statuses
 from tests.watcher.on_anvil.watching import Watching
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.one_database, pytest.mark.system]
 
 WAYS = {
     "paid": (0, 1, 3, 4, 5),
@@ -37,13 +37,13 @@ WAYS = {
 
 
 def played(app: Flask, chains: Chains, watching: Watching, plan: Plan, more: int = 8) -> Iterator[int]:
-    """The turns, each after it was mined, read and told; the plan may be added to meanwhile."""
+    """The turns, each after it was mined, read and reported; the plan may be added to meanwhile."""
     turn = FIRST_TURN
     while turn < plan.last + more:
         for chain in CHAINS:
             chains.mine(plan, chain, turn)
             assert watching.poll(chain), watching.faults
-        tell(app, plan, turn)
+        report(app, plan, turn)
         yield turn
         turn += 1
 
@@ -67,10 +67,10 @@ def test_every_status_in_its_time(app: Flask, chains: Chains, watching: Watching
             named[send.text] = name
     seen: dict[str, list[int]] = {send.text: [] for send in plan.sends}
     for _ in played(app, chains, watching, plan):
-        for send, number in statuses(app, plan.sends).items():
-            seen[send].append(number)
-    for send, numbers in seen.items():
-        assert tuple(number for number, _ in itertools.groupby(numbers)) == WAYS[named[send]], named[send]
+        for text, number in statuses(app, plan.sends).items():
+            seen[text].append(number)
+    for text, numbers in seen.items():
+        assert tuple(number for number, _ in itertools.groupby(numbers)) == WAYS[named[text]], named[text]
     assert (watching.troubles, watching.faults) == ([], [])
     paid = [send for send in plan.sends if named[send.text] == "paid"]
     assert_latency_is_counted(app, plan, paid)
@@ -96,7 +96,7 @@ def assert_latency_is_counted(app: Flask, plan: Plan, paid: list[Send]) -> None:
 def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send]) -> None:
     """The id of an event is that of its log, and of a further fact of it with the type (docs/ingest.md)."""
     with reading(part_of(app, Database).engine) as connection:
-        kept = set(connection.scalars(select(Event.event_id)))
+        stored = set(connection.scalars(select(Event.event_id)))
     for send in paid:
         answer = status(app, send)
         tx_hash = answer["src_block_tx_link"].rpartition("/")[2]
@@ -104,7 +104,7 @@ def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send
         assert receipt is not None
         log = receipt["logs"][-1]
         fact = f"{send.chain}:{log['blockHash']}:{tx_hash}:{int(log['logIndex'], 16)}"
-        assert {fact, f"{fact}:transfer.confirmed"} <= kept
+        assert {fact, f"{fact}:transfer.confirmed"} <= stored
         assert send.id in events_of(receipt)[-1][1].values()
 
 
@@ -125,7 +125,7 @@ def balance(chains: Chains, chain: int, token: Contract, owner: bytes) -> int:
 
 
 @pytest.mark.slow
-def test_the_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watching) -> None:
+def test_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watching) -> None:
     """Every kind of refund, with the validators of one chain replaced between signatures and call."""
     plan = Plan(START)
     sends = [plan.new(like, receiver=USERS[3]) for like in plan.every_kind() if not like.native]

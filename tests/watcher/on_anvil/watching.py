@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from flask import Flask
 
 from app.db.database import Database
-from app.feed.services.ingest import Intake
 from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.values.identifiers import ChainId
 from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.reader import Reader
-from app.watcher.loop.view import View
-from app.watcher.loop.writer_share import WriterShare
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
@@ -23,7 +20,8 @@ from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.rpc.sizes import Size
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
-from app.watcher.services.readings import follow_terms, load
+from app.watcher.services.readings import follow_terms
+from tests.watcher.kit import make_reader
 
 Urls = Mapping[int, Sequence[tuple[str, str]]]
 """Of each chain, the URLs with their names, the preferred one first."""
@@ -39,7 +37,6 @@ class Watching:
     app: Flask
     urls: Urls
     window: int | None = None
-    timeout: float = 5.0
     seconds: float = 0.0
     readers: dict[int, Reader] = field(default_factory=dict)
     troubles: list[tuple[int, Trouble]] = field(default_factory=list)
@@ -56,24 +53,17 @@ class Watching:
             lease = take(database, chain, owner, 60)
             assert lease is not None
             follow_terms(database, lease, terms)
-            view = View(
-                terms=terms,
-                network=watched_network(database, part_of(self.app, SnapshotSource)),
-                nodes=self._nodes(chain),
-                readings=load(database, chain),
-                clock=database.clock,
-                monotonic=self.monotonic,
-                max_reorg=part_of(self.app, Intake).max_reorg_blocks,
-            )
+            known = watched_network(database, part_of(self.app, SnapshotSource))
             book = FaultBook(database, chain, self.monotonic)
-            self.readers[chain] = Reader(
-                database, part_of(self.app, Intake), lease, view, WriterShare(self.monotonic), book
+            self.readers[chain] = make_reader(
+                self.app, lease, terms, known, self._nodes(chain), book, self.monotonic
             )
 
     def _nodes(self, chain: ChainId) -> Nodes:
-        nodes = [Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]]
-        for node in nodes if self.window is not None else ():
-            node.blocks = Size(self.window, self.window)
+        nodes = [Node(name, chain, Client(url, seconds=5.0)) for name, url in self.urls[chain]]
+        if self.window is not None:
+            for node in nodes:
+                node.blocks = Size(self.window, self.window)
         return Nodes(nodes, self.monotonic, lambda trouble: self.troubles.append((chain, trouble)))
 
     def stop(self) -> None:
@@ -122,11 +112,3 @@ class Watching:
             if self.caught_up(chain, head):
                 return
         raise AssertionError(f"chain {chain} does not get to its head: {self.faults[-5:]}")
-
-    def reread(self, chain: int) -> bool:
-        """Read everything final a second time; whether there was anything."""
-        any_at_all = False
-        while self.readers[chain].reread():
-            any_at_all = True
-            self.seconds += SECONDS
-        return any_at_all
