@@ -43,7 +43,7 @@ def client(answer: Callable[[httpx.Request], httpx.Response], **options: Any) ->
     return Client(URL, transport=httpx.MockTransport(unread), **options)
 
 
-def says(status: int = 200, content: Any = None, **headers: str) -> Client:
+def answering(status: int = 200, content: Any = None, **headers: str) -> Client:
     body = content if isinstance(content, bytes) else orjson.dumps(content)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return client(lambda _request: httpx.Response(status, content=body, headers=names))
@@ -54,7 +54,7 @@ def test_answers_follow_the_calls() -> None:
         {"id": 2, "result": "0x2"},
         {"id": 1, "error": {"code": -32000, "message": "header not found"}},
     ]
-    assert says(content=answers).request(TWO) == [Refused(-32000, "header not found"), "0x2"]
+    assert answering(content=answers).request(TWO) == [Refused(-32000, "header not found"), "0x2"]
 
 
 def test_one_call_is_no_batch() -> None:
@@ -70,8 +70,8 @@ def test_one_call_is_no_batch() -> None:
 
 def test_call_error_may_have_other_status() -> None:
     error = {"id": 1, "error": {"code": -32602, "message": "block range is too wide"}}
-    assert says(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
-    assert says(400, [error]).request(ONE) == [Refused(-32602, "block range is too wide")]
+    assert answering(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
+    assert answering(400, [error]).request(ONE) == [Refused(-32602, "block range is too wide")]
 
 
 LATE = "Log response size exceeded. " + "See all the limits. " * 20 + "This range should work: [0x0, 0xf]"
@@ -91,12 +91,12 @@ LATE = "Log response size exceeded. " + "See all the limits. " * 20 + "This rang
     ],
 )
 def test_words_of_an_error_may_be_in_other_places(error: Any, words: str) -> None:
-    (refused,) = says(content={"id": 1, "error": error}).request(ONE)
+    (refused,) = answering(content={"id": 1, "error": error}).request(ONE)
     assert refused.words == words
 
 
-def test_range_that_is_said_late_is_read() -> None:
-    (refused,) = says(content={"id": 1, "error": {"code": -32602, "message": LATE}}).request(ONE)
+def test_range_late_in_message_is_read() -> None:
+    (refused,) = answering(content={"id": 1, "error": {"code": -32602, "message": LATE}}).request(ONE)
     fault = fault_of(refused.words, refused.code)
     assert isinstance(fault, TooLarge)
     assert fault.suggested == 16
@@ -128,39 +128,43 @@ def test_range_that_is_said_late_is_read() -> None:
 )
 def test_words_of_gateways_before_nodes(status: int, content: Any, fault: type[RpcFault], words: str) -> None:
     with pytest.raises(fault) as raised:
-        says(status, content).request(TWO)
+        answering(status, content).request(TWO)
     assert raised.type is fault
     assert words in str(raised.value)
 
 
 @pytest.mark.parametrize("status", [400, 402, 403, 429, 503])
-def test_retry_after_counts_whatever_the_status(status: int) -> None:
+def test_retry_after_counts_with_any_status(status: int) -> None:
     error = {"id": 1, "error": {"code": -32005, "message": "Monthly capacity limit exceeded"}}
     with pytest.raises(RateLimited) as raised:
-        says(status, error, retry_after="7").request(ONE)
+        answering(status, error, retry_after="7").request(ONE)
     assert raised.value.seconds == 7
 
 
 @pytest.mark.parametrize(
     ("node", "calls", "fault"),
     [
-        (says(500, b"oops"), TWO, Unreachable),
-        (says(413, b""), TWO, TooLarge),
-        (says(400, b"[]"), TWO, Unreachable),
-        (says(302, b"", location="https://elsewhere.example"), ONE, Unreachable),
-        (says(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}), TWO, Unreachable),
-        (says(200, {"error": {"code": -32005, "message": "rate limit exceeded"}}), TWO, RateLimited),
-        (says(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
-        (says(200, {"id": 1, "result": 1}), TWO, Garbled),
-        (says(200, [{"id": 1, "result": 1}]), TWO, Garbled),
-        (says(200, [{"id": 7, "result": 1}]), ONE, Garbled),
-        (says(200, [{"id": True, "result": 1}]), ONE, Garbled),
-        (says(200, ["0x1"]), ONE, Garbled),
-        (says(200, "0x1"), ONE, Garbled),
-        (says(200, b"\xff\xfe"), ONE, Garbled),
+        (answering(500, b"oops"), TWO, Unreachable),
+        (answering(413, b""), TWO, TooLarge),
+        (answering(400, b"[]"), TWO, Unreachable),
+        (answering(302, b"", location="https://elsewhere.example"), ONE, Unreachable),
+        (
+            answering(200, {"id": None, "error": {"code": -32600, "message": "no batches here"}}),
+            TWO,
+            Unreachable,
+        ),
+        (answering(200, {"error": {"code": -32005, "message": "rate limit exceeded"}}), TWO, RateLimited),
+        (answering(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
+        (answering(200, {"id": 1, "result": 1}), TWO, Garbled),
+        (answering(200, [{"id": 1, "result": 1}]), TWO, Garbled),
+        (answering(200, [{"id": 7, "result": 1}]), ONE, Garbled),
+        (answering(200, [{"id": True, "result": 1}]), ONE, Garbled),
+        (answering(200, ["0x1"]), ONE, Garbled),
+        (answering(200, "0x1"), ONE, Garbled),
+        (answering(200, b"\xff\xfe"), ONE, Garbled),
     ],
 )
-def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault]) -> None:
+def test_invalid_answer_raises_fault(node: Client, calls: list[Call], fault: type[RpcFault]) -> None:
     with pytest.raises(fault) as raised:
         node.request(calls)
     assert raised.type is fault
@@ -178,13 +182,13 @@ def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault
         ({}, None),
     ],
 )
-def test_rate_limit_says_how_long(headers: dict[str, str], seconds: float | None) -> None:
+def test_rate_limit_names_its_seconds(headers: dict[str, str], seconds: float | None) -> None:
     with pytest.raises(RateLimited) as raised:
         client(lambda _request: httpx.Response(429, headers=headers)).request(ONE)
     assert raised.value.seconds == seconds
 
 
-def test_a_whole_answer_has_a_deadline() -> None:
+def test_whole_answer_has_a_deadline() -> None:
     now = [0.0]
 
     def drip() -> Any:
@@ -227,7 +231,7 @@ def test_no_fault_shows_the_url(error: type[Exception], caplog: pytest.LogCaptur
 
 def test_no_log_line_shows_the_url(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    says(content={"id": 1, "result": 1}).request(ONE)
+    answering(content={"id": 1, "result": 1}).request(ONE)
     assert "node.example" not in caplog.text
     assert "0123456789abcdef" not in caplog.text
 

