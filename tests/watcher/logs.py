@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from app.network.rules.validation_facts import NetworkFacts, PairFacts, TokenFacts
 from app.network.rules.watch_terms import WatchedNetwork, WatchTerms
-from app.values.identifiers import BlockNumber, ChainId, PoolKey
+from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId
 from app.watcher.rules.blocks import Header, Log
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ HERE, THERE, THIRD = ChainId(1), ChainId(56), ChainId(137)
 POOL, VAULT, BRIDGE = b"\x0a" * 20, b"\x0b" * 20, b"\x0c" * 20
 TOKEN, PEGGED = b"\x71" * 20, b"\x72" * 20
 ALICE, BOB = b"\xa1" * 20, b"\xb0" * 20
-OTHER_ID = bytes.fromhex("cd" * 32)
+OTHER_ID = TransferId(bytes.fromhex("cd" * 32))
 PAYOUT = bytes.fromhex("ef" * 32)
 NO_ID = bytes(32)
 
@@ -42,18 +42,18 @@ SIGNATURES = {
 """Of docs and public contracts, written down a second time."""
 
 
-def own_id(event: str, contract: bytes, *said: Any) -> bytes:
+def own_id(event: str, contract: bytes, *values: Any) -> TransferId:
     """The transfer id that the contract gives what a log says behind it, packed a second time."""
     sender, receiver, token, amount, dst, nonce = (
-        (said[0], said[4], said[1], said[2], said[3], said[5]) if event == "Deposited" else
-        (said[1], said[4], said[0], said[2], said[3], said[5]) if event == "Burn" else said[:6]
+        (values[0], values[4], values[1], values[2], values[3], values[5]) if event == "Deposited" else
+        (values[1], values[4], values[0], values[2], values[3], values[5]) if event == "Burn" else values[:6]
     )  # fmt: skip
     u64 = [number.to_bytes(8, "big") for number in (dst, nonce, HERE)]
     if event == "Send":
-        return keccak(sender + receiver + token + amount.to_bytes(32, "big") + b"".join(u64))
-    return keccak(
-        sender + token + amount.to_bytes(32, "big") + u64[0] + receiver + u64[1] + u64[2] + contract
-    )
+        packed = sender + receiver + token + amount.to_bytes(32, "big") + b"".join(u64)
+    else:
+        packed = sender + token + amount.to_bytes(32, "big") + u64[0] + receiver + u64[1] + u64[2] + contract
+    return TransferId(keccak(packed))
 
 
 def types_of(event: str) -> list[str]:
@@ -102,13 +102,13 @@ def log(
 
 
 def header(number: int, branch: str = "a", parent_branch: str | None = None, **changes: Any) -> Header:
-    told = Header(
+    made = Header(
         number=BlockNumber(number),
         hash=block_hash(number, branch),
         parent_hash=block_hash(number - 1, parent_branch or branch),
         at=START + timedelta(seconds=12 * number),
     )
-    return replace(told, **changes)
+    return replace(made, **changes)
 
 
 def headers_of(*logs: Log) -> dict[BlockNumber, Header]:

@@ -1,4 +1,4 @@
-"""Where two branches part: at any depth, with few headers kept, and when the node is merely behind."""
+"""Where two branches part: at any depth, with few headers stored, and when the node is merely behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def chain(last: int, fork: int | None = None, branch: str = "b") -> dict[int, He
 
 
 class Node:
-    """A node's answers, and how often it was asked."""
+    """A node's answers, and how many requests it got."""
 
     def __init__(self, blocks: Mapping[int, Header]) -> None:
         self.blocks, self.rounds, self.headers = blocks, 0, 0
@@ -41,11 +41,11 @@ class Node:
         return self.blocks[max(self.blocks)]
 
 
-def search(kept: Sequence[Header], node: Node, most: int = MOST) -> Fork | None:
-    return find_fork(kept, node.head, node, most)
+def search(stored: Sequence[Header], node: Node, most: int = MOST) -> Fork | None:
+    return find_fork(stored, node.head, node, most)
 
 
-def kept_of(*numbers: int) -> list[Header]:
+def stored_of(*numbers: int) -> list[Header]:
     return [header(number) for number in numbers]
 
 
@@ -53,92 +53,89 @@ def test_nothing_was_read_yet() -> None:
     assert search([], Node(chain(9))) is None
 
 
-def test_an_unchanged_hash_proves_all_below_it() -> None:
+def test_unchanged_hash_proves_all_below() -> None:
     node = Node(chain(2000))
-    assert search(kept_of(*range(1001)), node) is None
+    assert search(stored_of(*range(1001)), node) is None
     assert node.rounds == 1
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 7, 16, 17, 64, 500, 999, 1000])
-def test_every_block_is_kept(depth: int) -> None:
+def test_fork_is_found_with_every_header_stored(depth: int) -> None:
     last = 1200
     fork = last - depth + 1
     node = Node(chain(last + 3, fork))
-    assert search(kept_of(*range(last + 1)), node) == Fork(
-        ancestor=header(fork - 1),
-        from_block=BlockNumber(fork),
-        replaced=block_hash(fork),
-        depth=depth - 1,
+    assert search(stored_of(*range(last + 1)), node) == Fork(
+        ancestor=header(fork - 1), from_block=BlockNumber(fork), replaced=block_hash(fork), depth=depth - 1
     )
     assert node.rounds <= 5 and node.headers <= 60
 
 
-def test_few_headers_are_kept() -> None:
-    """What lies between two kept ones is read again, and what was told of it is taken back."""
-    kept = kept_of(10, 20, 30, 40)
-    found = search(kept, Node(chain(41, fork=25)))
+def test_fork_is_found_with_few_headers_stored() -> None:
+    """What lies between two stored ones is read again, and what was reported of it is taken back."""
+    stored = stored_of(10, 20, 30, 40)
+    found = search(stored, Node(chain(41, fork=25)))
     assert found == Fork(header(20), BlockNumber(21), block_hash(30), 19)
 
 
 def test_parent_narrows_the_fork() -> None:
-    kept = kept_of(10, 20, 30, 40)
-    found = search(kept, Node(chain(41, fork=30)))
+    stored = stored_of(10, 20, 30, 40)
+    found = search(stored, Node(chain(41, fork=30)))
     assert found == Fork(header(29), BlockNumber(30), block_hash(30), 10)
 
 
-def test_a_wide_gap_is_no_deep_fork() -> None:
-    """No kept header between: no logs there. So nothing was told of it that had to be taken back."""
-    kept = kept_of(10, 5000, 5010)
-    found = search(kept, Node(chain(5020, fork=4999)))
+def test_wide_gap_is_no_deep_fork() -> None:
+    """No stored header between: no logs there. So nothing was reported of it that had to be taken back."""
+    stored = stored_of(10, 5000, 5010)
+    found = search(stored, Node(chain(5020, fork=4999)))
     assert found == Fork(header(10), BlockNumber(5000), block_hash(5000), 10)
 
 
-def test_a_fork_below_all_that_is_kept() -> None:
-    kept = kept_of(100, 105)
-    found = search(kept, Node(chain(110, fork=90)))
+def test_fork_below_all_stored_headers_is_found() -> None:
+    stored = stored_of(100, 105)
+    found = search(stored, Node(chain(110, fork=90)))
     assert found == Fork(None, BlockNumber(100), block_hash(100), 5)
-    found = search(kept, Node(chain(110, fork=100)))
+    found = search(stored, Node(chain(110, fork=100)))
     assert isinstance(found, Fork) and found.ancestor == header(99)
 
 
 def test_fork_at_very_first_block() -> None:
-    found = search(kept_of(0, 1), Node(chain(3, fork=0)))
+    found = search(stored_of(0, 1), Node(chain(3, fork=0)))
     assert isinstance(found, Fork) and found.ancestor is None and found.from_block == 0
 
 
 def test_lagging_node_is_no_reorg() -> None:
     for last in (50, 97, 99):
-        assert search(kept_of(80, 90, 98, 100), Node(chain(last))) is None
-    assert search(kept_of(98, 100), Node(chain(50))) is None
+        assert search(stored_of(80, 90, 98, 100), Node(chain(last))) is None
+    assert search(stored_of(98, 100), Node(chain(50))) is None
 
 
-def test_a_shorter_branch_is_a_reorganisation() -> None:
-    found = search(kept_of(80, 90, 98, 100), Node(chain(95, fork=85)))
+def test_shorter_branch_is_a_reorganisation() -> None:
+    found = search(stored_of(80, 90, 98, 100), Node(chain(95, fork=85)))
     assert found == Fork(header(80), BlockNumber(81), block_hash(90), 19)
-    found = search(kept_of(80, 96, 100), Node(chain(95, fork=95)))
+    found = search(stored_of(80, 96, 100), Node(chain(95, fork=95)))
     assert isinstance(found, Fork) and found.replaced == block_hash(96)
 
 
-def test_a_node_that_contradicts_itself() -> None:
+def test_contradicting_node_is_refused() -> None:
     with pytest.raises(ImpossibleAnswer, match="block 100 is on the chain, but block 60 below it is not"):
-        search(kept_of(60, 100, 105), Node(chain(110) | {60: header(60, "b"), 105: header(105, "b")}))
+        search(stored_of(60, 100, 105), Node(chain(110) | {60: header(60, "b"), 105: header(105, "b")}))
 
 
-def test_a_node_that_gives_other_blocks() -> None:
+def test_node_with_other_blocks_is_refused() -> None:
     with pytest.raises(ImpossibleAnswer, match="block 7 for block 100"):
-        search(kept_of(100), Node(chain(110) | {100: header(7)}))
+        search(stored_of(100), Node(chain(110) | {100: header(7)}))
 
 
 def test_node_omitting_required_block_is_unanswered() -> None:
     blocks = chain(110)
     del blocks[100]
     with pytest.raises(Unanswered):
-        search(kept_of(100), Node(blocks))
+        search(stored_of(100), Node(blocks))
 
 
-def test_a_head_that_changes_meanwhile() -> None:
+def test_head_that_changes_is_unanswered() -> None:
     with pytest.raises(Unanswered):
-        find_fork(kept_of(100), header(100, "c"), Node(chain(100)), MOST)
+        find_fork(stored_of(100), header(100, "c"), Node(chain(100)), MOST)
 
 
 def test_random_forks_and_random_headers() -> None:
@@ -147,17 +144,19 @@ def test_random_forks_and_random_headers() -> None:
     for _ in range(400):
         last = chance.randrange(1, 400)
         fork = chance.randrange(0, last + 3)
-        kept = kept_of(*sorted({*chance.sample(range(last + 1), chance.randrange(0, min(last, 30))), last}))
+        stored = stored_of(
+            *sorted({*chance.sample(range(last + 1), chance.randrange(0, min(last, 30))), last})
+        )
         node = Node(chain(last + chance.randrange(3), fork))
-        found = search(kept, node)
-        gone = [each for each in kept if node.blocks[each.number].hash != each.hash]
+        found = search(stored, node)
+        gone = [each for each in stored if node.blocks[each.number].hash != each.hash]
         if not gone:
             assert found is None
             continue
         assert isinstance(found, Fork)
         assert found.replaced == gone[0].hash
-        first = kept[0].number if found.ancestor is None else found.ancestor.number + 1
-        assert first <= max(fork, kept[0].number) and found.from_block <= gone[0].number
-        below = [each for each in kept if each.number < gone[0].number]
+        first = stored[0].number if found.ancestor is None else found.ancestor.number + 1
+        assert first <= max(fork, stored[0].number) and found.from_block <= gone[0].number
+        below = [each for each in stored if each.number < gone[0].number]
         assert found.ancestor is None or found.ancestor.number < fork
         assert (found.ancestor is None) == ((not below and fork < gone[0].number) or gone[0].number == 0)

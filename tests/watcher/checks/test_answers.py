@@ -20,7 +20,7 @@ def check(*logs: Log) -> None:
     check_logs(logs, BlockNumber(100), BlockNumber(102), {POOL}, TOPICS)
 
 
-def test_a_good_answer() -> None:
+def test_valid_answer_passes() -> None:
     check(*GOOD)
     check()
     check_blocks(GOOD, headers_of(*GOOD))
@@ -40,7 +40,7 @@ BAD: list[tuple[str, Sequence[Log]]] = [
 
 
 @pytest.mark.parametrize(("reason", "logs"), BAD)
-def test_a_log_that_cannot_be_there(reason: str, logs: Sequence[Log]) -> None:
+def test_impossible_log_is_refused(reason: str, logs: Sequence[Log]) -> None:
     with pytest.raises(ImpossibleAnswer, match=reason):
         check(*logs)
 
@@ -73,6 +73,6 @@ def test_headers_that_do_not_chain(headers: list[Header], reason: str) -> None:
 
 
 def test_no_hash_in_words() -> None:
-    with pytest.raises(ImpossibleAnswer) as lie:
+    with pytest.raises(ImpossibleAnswer) as raised:
         check_parents([header(7), header(8, "b")])
-    assert block_hash(7) not in str(lie.value)
+    assert block_hash(7) not in str(raised.value)

@@ -9,6 +9,7 @@ from app.watcher.rules.evidence import (
     Answer,
     Block,
     Choice,
+    Entry,
     Finding,
     Level,
     Receipts,
@@ -19,8 +20,15 @@ from app.watcher.rules.evidence import (
     heard,
     weigh,
 )
-from tests.watcher.rules.model import ALTERED, CONTRACTS, FULL, MADE_UP, NO_BITS, PAID
+from app.watcher.rules.proofs import BLOOM_BYTES, BloomTest, bloom_bits
 
+CONTRACT, TOPIC = b"c" * 20, b"t" * 32
+CONTRACTS = BloomTest((CONTRACT,), (TOPIC,))
+PAID = Entry("0x1", CONTRACT, (TOPIC,), b"100")
+ALTERED = Entry("0x1", CONTRACT, (TOPIC,), b"999")
+MADE_UP = Entry("0x2", CONTRACT, (TOPIC,), b"5")
+FULL = (bloom_bits(CONTRACT) | bloom_bits(TOPIC)).to_bytes(BLOOM_BYTES, "big")
+NO_BITS = bytes(BLOOM_BYTES)
 ALL = Receipts(frozenset({PAID}), match=True, filters_match=True)
 CLAIMS = Word(claims=frozenset({PAID}), logs=frozenset({PAID}))
 DENIES = Word(denies=frozenset({PAID}), logs=frozenset())
@@ -31,13 +39,13 @@ def found(block: Block = VERIFIED, **words: Word) -> Finding:
     return weigh(words, block, CONTRACTS)
 
 
-def test_receipts_prove_nothing_where_no_header_is_verified() -> None:
+def test_receipts_without_header_prove_nothing() -> None:
     word = Word(claims=frozenset({PAID}), receipts=ALL)
     assert found(a=word).logs == {PAID: Level.PROVEN}
     assert found(Block(roots=True, filters=True), a=word).logs == {PAID: Level.CLAIMED}
 
 
-def test_receipts_beside_another_filter_prove_what_they_hold_and_not_that_it_is_all() -> None:
+def test_receipts_next_to_other_filter_prove_a_part() -> None:
     some = Receipts(frozenset({PAID}), match=True, filters_match=False)
     finding = found(a=Word(claims=frozenset({PAID}), receipts=some), b=Word(claims=frozenset({MADE_UP})))
     assert finding.logs == {PAID: Level.PROVEN, MADE_UP: Level.CLAIMED}
@@ -53,17 +61,17 @@ def test_receipts_beside_another_filter_prove_what_they_hold_and_not_that_it_is_
         (Block(bloom=None, empty=True, roots=True), False),
     ],
 )
-def test_root_of_no_receipts_proves_that_there_is_no_log(block: Block, is_false: bool) -> None:
+def test_root_of_no_receipts_proves_absence(block: Block, is_false: bool) -> None:
     finding = found(block, a=CLAIMS)
     assert (finding.standing[PAID] is Standing.FALSE) == is_false
     assert finding.faulty == ({"a": {PAID}} if is_false else {})
 
 
-def test_header_that_differs_from_the_verified_one_names_its_url() -> None:
+def test_forged_header_names_its_url() -> None:
     assert found(a=CLAIMS, b=Word(forged=True)).faulty == {"b": frozenset()}
 
 
-def test_two_against_two_name_nobody_and_take_nothing_back() -> None:
+def test_two_against_two_decide_nothing() -> None:
     finding = found(Block(), a=CLAIMS, b=CLAIMS, c=DENIES, d=DENIES)
     assert finding.standing[PAID] is Standing.KNOWN
     assert not finding.faulty
@@ -82,7 +90,7 @@ def test_two_against_two_name_nobody_and_take_nothing_back() -> None:
         (Answer(of_txs={"0x1": frozenset({ALTERED, PAID})}), False),
     ],
 )
-def test_only_a_list_of_transactions_or_a_receipt_denies(answer: Answer, denied: bool) -> None:
+def test_only_transactions_or_receipts_deny(answer: Answer, denied: bool) -> None:
     assert (PAID in heard(Word(), answer, {PAID}).denies) == denied
 
 
@@ -94,13 +102,13 @@ def test_denial_holds_until_the_log_is_returned() -> None:
     assert not heard(word, Answer(logs=frozenset({PAID})), {PAID}).denies
 
 
-def test_receipts_that_match_are_not_replaced_by_some_that_do_not() -> None:
+def test_matching_receipts_are_not_replaced() -> None:
     others = Receipts(frozenset({MADE_UP}), match=False, filters_match=False)
     word = heard(heard(Word(), Answer(receipts=others), ()), Answer(receipts=ALL), ())
     assert heard(word, Answer(receipts=others), ()).receipts == ALL
 
 
-def test_vote_lapses_when_a_voice_has_not_answered_for_long() -> None:
+def test_vote_lapses_without_answers() -> None:
     votes = {"a": Vote("0xa", 0.0), "b": Vote("0xb", 1.0)}
     for now, chosen in ((ALONE_SECONDS, Choice("0xa", True)), (ALONE_SECONDS + 0.5, Choice("0xb", False))):
         assert choose(votes, ("a", "b"), "0xa", now, agreed=False) == chosen

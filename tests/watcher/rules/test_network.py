@@ -62,8 +62,8 @@ def test_tokens_that_a_vault_took() -> None:
 
 
 def burned(*pairs: PairFacts, to: int, bridge: bytes = BRIDGE, token: bytes = MINTED) -> Any:
-    said = Burn(bytes(32), token, ALICE, 5, to, BOB, 9)
-    return burn_target(said, bridge, TWO, network(*pairs))
+    burn = Burn(bytes(32), token, ALICE, 5, to, BOB, 9)
+    return burn_target(burn, bridge, TWO, network(*pairs))
 
 
 def test_where_a_burn_goes() -> None:

@@ -21,9 +21,9 @@ def spans(draw: st.DrawFn) -> Span:
     return Span(BlockNumber(first), BlockNumber(last), 1, b"x", draw(st.sampled_from("AB")), state)
 
 
-def states(kept: list[Span]) -> dict[int, SpanState]:
+def states(stored: list[Span]) -> dict[int, SpanState]:
     found: dict[int, SpanState] = {}
-    for span in kept:
+    for span in stored:
         for number in range(span.first, span.last + 1):
             assert number not in found, "spans overlap"
             found[number] = span.state
@@ -32,19 +32,19 @@ def states(kept: list[Span]) -> dict[int, SpanState]:
 
 @given(st.lists(st.tuples(st.lists(spans(), max_size=3), st.none() | st.integers(1, BLOCKS)), max_size=6))
 def test_block_has_state_of_last_reading(steps: list[tuple[list[Span], int | None]]) -> None:
-    kept: list[Span] = []
+    stored: list[Span] = []
     expected: dict[int, SpanState] = {}
     for new, forget_from in steps:
-        kept = replaced(kept, new, forget_from=None if forget_from is None else BlockNumber(forget_from))
+        stored = replaced(stored, new, forget_from=None if forget_from is None else BlockNumber(forget_from))
         expected = {n: s for n, s in expected.items() if forget_from is None or n < forget_from}
         for span in new:
             expected |= dict.fromkeys(range(span.first, span.last + 1), span.state)
-        assert states(kept) == expected
-        assert kept == sorted(kept, key=lambda span: span.first)
-        for one, following in pairwise(kept):
-            beside = one.last + 1 == following.first
-            assert not (beside and one.state is following.state is SpanState.PROVEN)
-    settled = [span for span in kept if span.state is not SpanState.READ]
+        assert states(stored) == expected
+        assert stored == sorted(stored, key=lambda span: span.first)
+        for one, following in pairwise(stored):
+            next_to = one.last + 1 == following.first
+            assert not (next_to and one.state is following.state is SpanState.PROVEN)
+    settled = [span for span in stored if span.state is not SpanState.READ]
     for start in (1, 7):
         reached = start - 1
         while expected.get(reached + 1, SpanState.READ) is not SpanState.READ:

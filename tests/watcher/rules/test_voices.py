@@ -22,7 +22,7 @@ from app.watcher.rules.voices import voices_of
         ([], ""),
     ],
 )
-def test_hosts_that_share_two_labels_are_of_one_provider(hosts: Sequence[str], voices: str) -> None:
+def test_hosts_with_two_equal_labels_are_one_provider(hosts: Sequence[str], voices: str) -> None:
     named = dict(zip("ABC", hosts, strict=False))
     assert " ".join(voices_of(named).values()) == voices
 
@@ -53,7 +53,7 @@ def test_operator_joins_and_parts_them(same: str, independent: str, voices: str)
         (["0.nodes.local", "1.nodes.local", "2.nodes.local"], "", "ABC", "A B C"),
     ],
 )
-def test_url_of_one_provider_with_two_others_makes_them_one(
+def test_url_of_two_providers_joins_them(
     hosts: Sequence[str], same: str, independent: str, voices: str
 ) -> None:
     named = dict(zip("ABC", hosts, strict=True))

@@ -34,11 +34,8 @@ ID_OF_LOG = f"1:{block_hash(100)}:{tx_hash('one')}:4"
 """The id of an event of the first log that ``log`` makes."""
 
 
-def told(
-    *logs: Log,
-    read_to: int = 100,
-    waiting: tuple[Waiting, ...] = (),
-    network: WatchedNetwork = NETWORK,
+def translated(
+    *logs: Log, read_to: int = 100, waiting: tuple[Waiting, ...] = (), network: WatchedNetwork = NETWORK
 ) -> Translation:
     """What a step of the first chain makes of the logs.
 

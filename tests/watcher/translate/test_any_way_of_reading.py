@@ -1,10 +1,11 @@
-"""However a chain is read (in parts, backfill beside live, through reorganisations), the same is told."""
+"""However a chain is read (in parts, backfill next to live, through reorganisations), the same is stored."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,6 @@ from app.values.identifiers import BlockNumber
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import translate
 from app.watcher.rules.steps import Waiting, WaitingKey
-from tests.everyday import volume
 from tests.watcher.logs import (
     ALICE,
     BOB,
@@ -70,10 +70,13 @@ def random_chain(
     for block in range(first, last + 1):
         index = 0
         for contract, payout_id in planned.get(block, []):
-            where = {"block": block, "index": index, "tx": f"x{payout_id.hex()}{branch}", "branch": branch}
-            logs.append(
-                log(EXECUTED, payout_id, BOB, TOKEN, 7, contract=contract, **where)  # type: ignore[arg-type]
-            )
+            where: dict[str, Any] = {
+                "block": block,
+                "index": index,
+                "tx": f"x{payout_id.hex()}{branch}",
+                "branch": branch,
+            }
+            logs.append(log(EXECUTED, payout_id, BOB, TOKEN, 7, contract=contract, **where))
             index += 1
         for n in range(chance.randrange(3)):
             where = {"block": block, "tx": f"{block}:{n}{branch}", "branch": branch}
@@ -84,17 +87,17 @@ def random_chain(
             payout_id = random_bytes(chance)
             contract, event, arguments = payout(chance, payout_id)
             if chance.random() < 0.5:
-                logs.append(log("DelayedTransferAdded", payout_id, contract=contract, index=index, **where))  # type: ignore[arg-type]
+                logs.append(log("DelayedTransferAdded", payout_id, contract=contract, index=index, **where))
                 index += 1
                 planned.setdefault(block + chance.randrange(1, 25), []).append((contract, payout_id))
-            logs.append(log(event, *arguments, contract=contract, index=index, **where))  # type: ignore[arg-type]
+            logs.append(log(event, *arguments, contract=contract, index=index, **where))
             index += 1
     return logs
 
 
 @dataclass
-class Told:
-    """What the feed and the services keep: events that stand, facts that wait."""
+class Stored:
+    """What the feed and the services store: canonical events, waiting facts."""
 
     events: dict[str, Event] = field(default_factory=dict)
     waiting: dict[WaitingKey, Waiting] = field(default_factory=dict)
@@ -138,56 +141,56 @@ def in_queue(logs: Sequence[Log]) -> list[tuple[bytes, bytes]]:
     return [each for each in added if each not in gone]
 
 
-def at_once(logs: Sequence[Log], last: int) -> Told:
-    told = Told()
-    told.read(logs, last)
-    return told
+def at_once(logs: Sequence[Log], last: int) -> Stored:
+    stored = Stored()
+    stored.read(logs, last)
+    return stored
 
 
-@pytest.mark.parametrize("seed", range(volume(40)))
+@pytest.mark.parametrize("seed", range(40))
 def test_backfill_beside_live_reading(seed: int) -> None:
     chance = random.Random(seed)
     logs = random_chain(chance, 0, BLOCKS, "a")
-    told, live_from = Told(), chance.randrange(1, BLOCKS)
+    stored, live_from = Stored(), chance.randrange(1, BLOCKS)
     live, backfilled = live_from, 0
     while live <= BLOCKS or backfilled < live_from:
         if live <= BLOCKS and (backfilled >= live_from or chance.random() < 0.5):
             end = min(BLOCKS, live + chance.randrange(8))
-            told.read(between(logs, live, end), end, final_to=end - 40)
+            stored.read(between(logs, live, end), end, final_to=end - 40)
             live = end + 1
         else:
             end = min(live_from - 1, backfilled + chance.randrange(12))
-            told.read(between(logs, backfilled, end), max(end, live - 1), final_to=max(end, live - 1) - 40)
+            stored.read(between(logs, backfilled, end), max(end, live - 1), final_to=max(end, live - 1) - 40)
             backfilled = end + 1
-    told.read([], BLOCKS)
-    assert told.events == at_once(logs, BLOCKS).events
+    stored.read([], BLOCKS)
+    assert stored.events == at_once(logs, BLOCKS).events
 
 
-@pytest.mark.parametrize("seed", range(volume(40)))
+@pytest.mark.parametrize("seed", range(40))
 def test_reorganisations_on_the_way(seed: int) -> None:
     chance = random.Random(1000 + seed)
     logs = random_chain(chance, 0, BLOCKS, "a")
-    told, read_to, highest = Told(), -1, -1
+    stored, read_to, highest = Stored(), -1, -1
     branch = 0
     while read_to < BLOCKS:
         end = min(BLOCKS, read_to + 1 + chance.randrange(6))
-        told.read(between(logs, read_to + 1, end), end, final_to=max(highest, end) - 20)
+        stored.read(between(logs, read_to + 1, end), end, final_to=max(highest, end) - 20)
         read_to, highest = end, max(highest, end)
         if chance.random() < 0.3 and branch < 12:
             branch += 1
             fork = max(0, min(read_to, highest - chance.randrange(20) + 1))
-            told.take_back(fork)
+            stored.take_back(fork)
             below = between(logs, 0, fork - 1)
             logs = below + random_chain(chance, fork, BLOCKS, f"b{branch}", in_queue(below))
             read_to = fork - 1
-    assert told.events == at_once(logs, BLOCKS).events
+    assert stored.events == at_once(logs, BLOCKS).events
 
 
 def test_final_events_do_not_wait_forever() -> None:
     logs = random_chain(random.Random(5), 0, BLOCKS, "a")
-    told = at_once(logs, BLOCKS)
-    queued = {each.key for key, each in told.waiting.items() if key.kind == "queued"}
-    executed = {each.key for key, each in told.waiting.items() if key.kind == "executed"}
+    stored = at_once(logs, BLOCKS)
+    queued = {each.key for key, each in stored.waiting.items() if key.kind == "queued"}
+    executed = {each.key for key, each in stored.waiting.items() if key.kind == "executed"}
     assert queued & executed
-    told.read([], 10_000, final_to=10_000)
-    assert {each.key for each in told.waiting.values()} == queued ^ executed
+    stored.read([], 10_000, final_to=10_000)
+    assert {each.key for each in stored.waiting.values()} == queued ^ executed

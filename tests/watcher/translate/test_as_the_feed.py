@@ -1,4 +1,4 @@
-"""A watcher and a reporter tell a fact in the same words: what is translated is what the feed reads."""
+"""A watcher and a reporter report a fact in the same words: what is translated is what the feed reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.watcher.logs import (
     log,
     send,
 )
-from tests.watcher.translate.kit import added, executed, mint, relay, told, withdraw, withdrawn
+from tests.watcher.translate.kit import added, executed, mint, relay, translated, withdraw, withdrawn
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
@@ -50,7 +50,7 @@ LOGS = (
 )
 
 EVENTS: list[Event] = [
-    *told(*LOGS, read_to=1000).events,
+    *translated(*LOGS, read_to=1000).events,
     head_event(HERE, header(7)),
     reorged_event(HERE, header(7).number, block_hash(7), header(7, "b")),
 ]
@@ -65,7 +65,7 @@ def test_line_equals_the_event(event: Event) -> None:
 
 
 def test_every_chain_event_type_is_covered() -> None:
-    chains_do_not_tell = {
+    not_of_chains = {
         "transfer.submitted",
         "transfer.failed",
         "network.status",
@@ -76,5 +76,5 @@ def test_every_chain_event_type_is_covered() -> None:
         "fee.updated",
         "events.retracted",
     }
-    told_types = {event.type for event in EVENTS}
-    assert told_types == set(EVENT_CLASSES) - chains_do_not_tell
+    reported_types = {event.type for event in EVENTS}
+    assert reported_types == set(EVENT_CLASSES) - not_of_chains

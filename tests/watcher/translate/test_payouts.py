@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from app.transfers.rules.events.contract_ids import pool_withdraw_id
@@ -16,10 +18,10 @@ from app.transfers.rules.events.event_types import (
     TransferReleased,
     WithdrawDone,
 )
-from app.values.identifiers import BlockNumber
+from app.values.identifiers import BlockNumber, TransferId
 from app.watcher.rules.blocks import Log
 from app.watcher.rules.logs.translation import translate
-from app.watcher.rules.steps import Waiting, WaitingKey, WaitingKind
+from app.watcher.rules.steps import WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
     BOB,
@@ -27,7 +29,6 @@ from tests.watcher.logs import (
     ID,
     NETWORK,
     NO_ID,
-    OTHER_ID,
     PAYOUT,
     THERE,
     THIRD,
@@ -36,7 +37,6 @@ from tests.watcher.logs import (
     block_hash,
     header,
     log,
-    send,
     tx_hash,
     with_symbol,
 )
@@ -48,7 +48,7 @@ from tests.watcher.translate.kit import (
     executed,
     mint,
     relay,
-    told,
+    translated,
     withdraw,
     withdrawn,
 )
@@ -58,8 +58,8 @@ AT = ID_OF_LOG
 PAID_AT = f"1:{block_hash(120)}:{tx_hash('later')}:2"
 
 
-def types(events: object) -> list[type[Event]]:
-    return [type(event) for event in events]  # type: ignore[attr-defined]
+def types(events: Sequence[Event]) -> list[type[Event]]:
+    return [type(event) for event in events]
 
 
 RELEASES = [relay(), withdrawn(THIRD), withdrawn(THERE), mint(THIRD), mint(THERE)]
@@ -69,7 +69,7 @@ REFUNDS = [withdraw(), withdrawn(HERE), mint(HERE)]
 @pytest.mark.parametrize("given", RELEASES)
 def test_foreign_payout_is_released_at_once(given: Log) -> None:
     """That of another chain's send."""
-    first = told(given)
+    first = translated(given)
     assert first.events == [
         TransferReleased(
             id=AT,
@@ -88,14 +88,14 @@ def test_foreign_payout_is_released_at_once(given: Log) -> None:
 
 @pytest.mark.parametrize("given", REFUNDS)
 def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
-    first = told(given, read_to=111)
+    first = translated(given, read_to=111)
     [submitted] = but_ids(first.events)
     assert isinstance(submitted, RefundSubmitted)
     assert (submitted.id, submitted.tx_hash, submitted.block) == (AT, tx_hash("one"), 100)
     assert submitted.at == header(100).at
     [waits] = first.waiting
     assert (waits.kind, waits.due) == (WaitingKind.REFUND_DEPTH, 112)
-    then = told(read_to=112, waiting=(waits,))
+    then = translated(read_to=112, waiting=(waits,))
     [completed] = then.events
     assert completed == RefundCompleted(
         id=f"{AT}:refund.completed",
@@ -108,7 +108,7 @@ def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
         tx_hash=tx_hash("one"),
     )
     assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
-    assert but_ids(told(given, read_to=112).events) == [submitted, completed]
+    assert but_ids(translated(given, read_to=112).events) == [submitted, completed]
 
 
 SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
@@ -116,7 +116,7 @@ SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
 
 @pytest.mark.parametrize("refid", SHORT_IDS)
 def test_withdraw_without_transfer_is_a_providers(refid: bytes) -> None:
-    used, event = told(withdraw(refid)).events
+    used, event = translated(withdraw(refid)).events
     assert isinstance(used, WithdrawDone) and used.ref_id is None
     assert event == LiquidityWithdrawn(
         id=AT,
@@ -136,8 +136,12 @@ WITHDRAW_ID = pool_withdraw_id(chain_id=HERE, seqnum=3, receiver=BOB, token=TOKE
 
 @pytest.mark.parametrize("queue", [(), (added(),)])
 @pytest.mark.parametrize(("refid", "ref_id"), [(ID, ID), (NO_ID, None)])
-def test_paid_or_queued_withdraw_uses_id(queue: tuple[Log, ...], refid: bytes, ref_id: bytes | None) -> None:
-    [used] = [event for event in told(*queue, withdraw(refid)).events if isinstance(event, WithdrawDone)]
+def test_paid_or_queued_withdraw_uses_id(
+    queue: tuple[Log, ...], refid: bytes, ref_id: TransferId | None
+) -> None:
+    [used] = [
+        event for event in translated(*queue, withdraw(refid)).events if isinstance(event, WithdrawDone)
+    ]
     assert used == WithdrawDone(
         id=f"{AT}:withdraw.done",
         at=header(100).at,
@@ -152,24 +156,24 @@ def test_paid_or_queued_withdraw_uses_id(queue: tuple[Log, ...], refid: bytes, r
 
 def test_vaults_and_bridges_use_no_withdraw_ids() -> None:
     for given in (withdrawn(HERE), mint(HERE), relay()):
-        assert not any(isinstance(event, WithdrawDone) for event in told(given).events)
+        assert not any(isinstance(event, WithdrawDone) for event in translated(given).events)
 
 
 def test_liquidity_that_is_added() -> None:
-    [event] = told(log("LiquidityAdded", 5, ALICE, TOKEN, 9)).events
+    [event] = translated(log("LiquidityAdded", 5, ALICE, TOKEN, 9)).events
     assert isinstance(event, LiquidityAdded)
     assert (event.id, event.symbol, event.amount, event.chain_id) == (AT, "USDT", 9, HERE)
 
 
 @pytest.mark.parametrize("given", [withdrawn(0), mint(0), withdrawn(THERE, NO_ID), mint(HERE, NO_ID)])
 def test_fees_of_validators_are_no_transfers(given: Log) -> None:
-    first = told(given)
+    first = translated(given)
     assert (first.events, first.waiting, first.unreadable) == ([], [], [])
 
 
 @pytest.mark.parametrize("given", RELEASES)
 def test_queued_release_is_released_when_executed(given: Log) -> None:
-    first = told(added(given.address), given)
+    first = translated(added(given.address), given)
     assert first.events == [
         TransferDelayed(
             id=AT,
@@ -185,7 +189,7 @@ def test_queued_release_is_released_when_executed(given: Log) -> None:
     ]
     [waits] = first.waiting
     assert waits.kind is WaitingKind.QUEUED
-    then = told(executed(given.address), read_to=120, waiting=(waits,))
+    then = translated(executed(given.address), read_to=120, waiting=(waits,))
     assert then.events == [
         TransferReleased(
             id=PAID_AT,
@@ -203,83 +207,66 @@ def test_queued_release_is_released_when_executed(given: Log) -> None:
 
 @pytest.mark.parametrize("given", REFUNDS)
 def test_queued_refund_completes_deep(given: Log) -> None:
-    first = told(added(given.address), given, read_to=119)
+    first = translated(added(given.address), given, read_to=119)
     [delayed] = but_ids(first.events)
     assert isinstance(delayed, RefundDelayed)
     assert (delayed.id, delayed.delayed_id) == (AT, "0x" + PAYOUT.hex())
-    then = told(executed(given.address), read_to=131, waiting=tuple(first.waiting))
+    then = translated(executed(given.address), read_to=131, waiting=tuple(first.waiting))
     assert then.events == []
-    last = told(read_to=132, waiting=(*first.waiting, *then.waiting))
+    last = translated(read_to=132, waiting=(*first.waiting, *then.waiting))
     [completed] = last.events
     assert isinstance(completed, RefundCompleted)
     assert (completed.id, completed.tx_hash, completed.block) == (PAID_AT, tx_hash("later"), 120)
 
 
 def test_liquidity_leaves_when_its_delay_is_over() -> None:
-    first = told(added(), withdraw(NO_ID))
+    first = translated(added(), withdraw(NO_ID))
     assert but_ids(first.events) == []
-    [event] = told(executed(), read_to=120, waiting=tuple(first.waiting)).events
+    [event] = translated(executed(), read_to=120, waiting=tuple(first.waiting)).events
     assert isinstance(event, LiquidityWithdrawn) and event.id == PAID_AT
 
 
 @pytest.mark.parametrize("given", [*RELEASES, *REFUNDS, withdraw(NO_ID)])
 def test_early_execution_gives_the_same(given: Log) -> None:
     """Live reading has come to the execution before the backfill comes to the queue."""
-    forward = told(added(given.address), given, executed(given.address), read_to=200)
-    first = told(executed(given.address), read_to=200)
+    forward = translated(added(given.address), given, executed(given.address), read_to=200)
+    first = translated(executed(given.address), read_to=200)
     assert first.events == [] and [each.kind for each in first.waiting] == [WaitingKind.EXECUTED]
-    then = told(added(given.address), given, read_to=200, waiting=tuple(first.waiting))
+    then = translated(added(given.address), given, read_to=200, waiting=tuple(first.waiting))
     assert then.events == forward.events
     assert len(but_ids(forward.events)) == (1 if given == withdraw(NO_ID) else 2)
 
 
 def test_queue_is_per_contract_and_transaction() -> None:
-    elsewhere = told(added(VAULT), relay())
+    elsewhere = translated(added(VAULT), relay())
     assert types(elsewhere.events) == [TransferReleased]
-    another = told(added(tx="other"), relay())
+    another = translated(added(tx="other"), relay())
     assert types(another.events) == [TransferReleased]
 
 
 def test_queue_facts_last_until_final() -> None:
     """A reorganisation may take the execution away again: then the queue has to be known still."""
-    first = told(added(), relay())
-    then = told(executed(), read_to=120, waiting=tuple(first.waiting))
+    first = translated(added(), relay())
+    then = translated(executed(), read_to=120, waiting=tuple(first.waiting))
     assert then.done == []
-    kept = (*first.waiting, *then.waiting)
-    assert {each.kind for each in kept} == {WaitingKind.QUEUED, WaitingKind.EXECUTED}
-    again = told(executed(block=121, tx="again"), read_to=121, waiting=tuple(first.waiting))
+    stored = (*first.waiting, *then.waiting)
+    assert {each.kind for each in stored} == {WaitingKind.QUEUED, WaitingKind.EXECUTED}
+    again = translated(executed(block=121, tx="again"), read_to=121, waiting=tuple(first.waiting))
     assert types(again.events) == [TransferReleased]
     for final_to, done in ((119, 0), (120, 2)):
         last = translate(
-            NETWORK, TERMS, [], {}, kept, read_to=BlockNumber(200), final_to=BlockNumber(final_to)
+            NETWORK, TERMS, [], {}, stored, read_to=BlockNumber(200), final_to=BlockNumber(final_to)
         )
         assert last.events == [] and len(last.done) == done
 
 
-def test_unknown_token_liquidity_keeps_payment() -> None:
+def test_unknown_token_liquidity_is_stored() -> None:
     unknown = b"\x99" * 20
     given = log("WithdrawDone", PAYOUT, 3, BOB, unknown, 7, NO_ID)
-    first = told(added(), given)
-    then = told(executed(), read_to=120, waiting=tuple(first.waiting))
-    kept = [each for each in then.waiting if each.kind is WaitingKind.UNKNOWN]
+    first = translated(added(), given)
+    then = translated(executed(), read_to=120, waiting=tuple(first.waiting))
+    stored = [each for each in then.waiting if each.kind is WaitingKind.UNKNOWN]
     known = with_symbol(NETWORK, HERE, unknown, "NEW")
-    [event] = told(read_to=120, waiting=tuple(kept), network=known).events
+    [event] = translated(read_to=120, waiting=tuple(stored), network=known).events
     assert isinstance(event, LiquidityWithdrawn)
     assert (event.symbol, event.amount, event.id) == ("NEW", 7, PAID_AT)
-
-
-def test_same_logs_give_same_events() -> None:
-    given = (added(), relay(), withdraw(OTHER_ID, index=9, tx="two"), send(index=12, tx="three"))
-    assert told(*given, read_to=300).events == told(*given, read_to=300).events
-    ids = [event.id for event in told(*given, read_to=300).events]
-    assert len(set(ids)) == len(ids) == 6
-
-
-def kept_of(*logs: Log) -> tuple[Waiting, ...]:
-    return tuple(told(*logs).waiting)
-
-
-def test_waiting_facts_are_json_values() -> None:
-    for each in kept_of(added(), relay(), send(index=8), executed(block=100), withdraw(OTHER_ID, index=20)):
-        for value in each.facts.values():
-            assert value is None or isinstance(value, str | int)

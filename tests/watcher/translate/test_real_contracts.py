@@ -1,4 +1,4 @@
-"""What contracts on an EVM really log: decoded, told, and with the ids that the rules give."""
+"""What contracts on an EVM really log: decoded, translated and with the ids that the rules give."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def chain() -> Chain:
 
 
 def logs_of(chain: Chain, contract: str, address: bytes, function: str, *arguments: Any) -> list[Log]:
-    """The raw logs of a call, of the contract alone."""
+    """The raw logs of a call, of the contract only."""
     data = chain.place(contract, address).encoded(function, *arguments)
     who = cast("Address", USER)
     chain.state.set_balance(who, 10**30)
@@ -57,7 +57,8 @@ def logs_of(chain: Chain, contract: str, address: bytes, function: str, *argumen
         value=0,
         data=data,
     )
-    computation = chain.state.apply_transaction(SpoofTransaction(transaction, from_=who))
+    spoof: Any = SpoofTransaction(transaction, from_=who)  # as good as a signed one
+    computation = chain.state.apply_transaction(spoof)
     assert not computation.is_error, computation.output
     entries = enumerate(computation.get_log_entries())
     return [
@@ -76,9 +77,9 @@ def logs_of(chain: Chain, contract: str, address: bytes, function: str, *argumen
 
 
 def sent(logs: list[Log]) -> TransferSent:
-    told = translate(NETWORK, TERMS, logs, headers_of(*logs), (), read_to=BlockNumber(100))
-    assert not told.unreadable
-    [event] = told.events
+    translated = translate(NETWORK, TERMS, logs, headers_of(*logs), (), read_to=BlockNumber(100))
+    assert not translated.unreadable
+    [event] = translated.events
     assert isinstance(event, TransferSent)
     return event
 
@@ -94,7 +95,7 @@ def proofs(event: TransferSent) -> list[Proof]:
     return [proof_of(each) for each in (event, used, *changed)]
 
 
-def test_a_pool_send(chain: Chain) -> None:
+def test_pool_send_is_decoded(chain: Chain) -> None:
     chain.place("Token", TOKEN)
     event = sent(logs_of(chain, "PoolBridge", POOL, "send", BOB, TOKEN, 77, THERE, 4, 5000))
     assert event.transfer_id == pool_transfer_id(
@@ -104,7 +105,7 @@ def test_a_pool_send(chain: Chain) -> None:
     assert proofs(event) == FULL
 
 
-def test_a_deposit(chain: Chain) -> None:
+def test_deposit_is_decoded(chain: Chain) -> None:
     chain.place("Token", TOKEN)
     event = sent(logs_of(chain, "TokenVaultV2", VAULT, "deposit", TOKEN, 77, THERE, BOB, 4))
     assert event.transfer_id == deposit_transfer_id(
@@ -123,7 +124,7 @@ def test_a_deposit(chain: Chain) -> None:
 
 
 @pytest.mark.parametrize(("to", "dst"), [(0, THIRD), (THERE, THERE)])
-def test_a_burn(chain: Chain, to: int, dst: int) -> None:
+def test_burn_is_decoded(chain: Chain, to: int, dst: int) -> None:
     chain.place("Token", PEGGED).call("mint", USER, 1000)
     event = sent(logs_of(chain, "PeggedBridgeV2", BRIDGE, "burn", PEGGED, 77, to, BOB, 4))
     assert event.dst_chain_id == dst
@@ -140,14 +141,14 @@ def test_a_burn(chain: Chain, to: int, dst: int) -> None:
     assert proofs(event) == FULL
 
 
-def test_a_burn_of_the_first_version(chain: Chain) -> None:
+def test_burn_of_version_1_is_decoded(chain: Chain) -> None:
     chain.place("Token", PEGGED).call("mint", USER, 1000)
     event = sent(logs_of(chain, "PeggedBridgeV1", BRIDGE, "burn", PEGGED, 77, BOB, 4))
     assert (event.dst_chain_id, event.nonce, event.symbol) == (THIRD, None, "PEG")
     assert proofs(event) == OF_VERSION_1
 
 
-def test_a_rotation(chain: Chain) -> None:
+def test_rotation_is_translated(chain: Chain) -> None:
     logs = logs_of(chain, "PoolBridge", POOL, "updateSigners", [USER, BOB], [3, 4])
-    told = translate(NETWORK, TERMS, logs, headers_of(*logs), (), read_to=BlockNumber(100))
-    assert [event.type for event in told.events] == ["validators.updated"]
+    translated = translate(NETWORK, TERMS, logs, headers_of(*logs), (), read_to=BlockNumber(100))
+    assert [event.type for event in translated.events] == ["validators.updated"]

@@ -1,4 +1,4 @@
-"""Validator sets, heads, reorganisations, and logs that cannot be told."""
+"""Validator sets, heads, reorganisations, and logs that cannot be translated."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.watcher.logs import (
     log,
     send,
 )
-from tests.watcher.translate.kit import ID_OF_LOG, told
+from tests.watcher.translate.kit import ID_OF_LOG, translated
 
 
-def test_a_rotation() -> None:
-    [event] = told(log("SignersUpdated", [ALICE, BOB], [5, 2**200])).events
+def test_rotation_is_translated() -> None:
+    [event] = translated(log("SignersUpdated", [ALICE, BOB], [5, 2**200])).events
     assert event == ValidatorsUpdated(
         id=ID_OF_LOG,
         at=header(100).at,
@@ -45,7 +45,7 @@ def test_a_rotation() -> None:
 
 @pytest.mark.parametrize("contract", [VAULT, BRIDGE])
 def test_set_of_other_contract_is_ignored(contract: bytes) -> None:
-    first = told(log("SignersUpdated", [ALICE], [5], contract=contract))
+    first = translated(log("SignersUpdated", [ALICE], [5], contract=contract))
     assert (first.events, first.waiting, first.unreadable) == ([], [], [])
 
 
@@ -60,22 +60,18 @@ ACCEPTED_SETS = [
 
 @pytest.mark.parametrize(("signers", "powers"), ACCEPTED_SETS)
 def test_set_accepted_by_contract_is_reported(signers: list[bytes], powers: list[int]) -> None:
-    first = told(log("SignersUpdated", signers, powers))
+    first = translated(log("SignersUpdated", signers, powers))
     [event] = first.events
     assert isinstance(event, ValidatorsUpdated) and not first.unreadable
     assert event.signers == tuple(map(checksum_address, signers)) and event.powers == tuple(powers)
 
 
-BAD_SETS = [
-    ([ALICE], [1, 2]),
-    ([ALICE, ALICE], [1, 2]),
-    ([bytes(20)], [1]),
-]
+BAD_SETS = [([ALICE], [1, 2]), ([ALICE, ALICE], [1, 2]), ([bytes(20)], [1])]
 
 
 @pytest.mark.parametrize(("signers", "powers"), BAD_SETS)
 def test_set_refused_by_contracts_is_fault(signers: list[bytes], powers: list[int]) -> None:
-    first = told(log("SignersUpdated", signers, powers))
+    first = translated(log("SignersUpdated", signers, powers))
     assert first.events == [] and first.unreadable[0].reason
 
 
@@ -89,7 +85,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "reason"), FAULTS)
 def test_unreadable_log_stops_no_other(fault: Log, reason: str) -> None:
-    both = told(fault, send(index=9))
+    both = translated(fault, send(index=9))
     assert [type(event) for event in both.events] == [TransferSent]
     [unreadable] = both.unreadable
     assert unreadable.log == fault and reason in unreadable.reason
@@ -97,7 +93,7 @@ def test_unreadable_log_stops_no_other(fault: Log, reason: str) -> None:
 
 def test_unconfigured_contract_log_waits() -> None:
     elsewhere = b"\x55" * 20
-    first = told(send(contract=elsewhere))
+    first = translated(send(contract=elsewhere))
     assert first.events == [] and len(first.waiting) == 1
     there = replace(TERMS, pool_bridge=elsewhere)
     version = replace(NETWORK, version="2")
