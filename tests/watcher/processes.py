@@ -17,7 +17,7 @@ from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "watch")
-SECONDS = 25
+SECONDS = 60
 
 
 def document(**watching: object) -> bytes:

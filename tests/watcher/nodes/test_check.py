@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from app.cli.watch import check_lines
 from app.watcher.check import check_chain
+from app.watcher.rpc.client import Client
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import Behaviour, FakeNode, served
-from tests.watcher.kit import NAMES, send, terms
+from tests.watcher.kit import NAMES, FakeTime, send, terms
 from tests.watcher.nodes.behaviours import (
     blocks_over,
     calls_over,
@@ -154,14 +155,16 @@ ROWS = [
 
 
 @pytest.mark.parametrize("each", ROWS, ids=lambda each: each.does)
-def test_check_shows_what_a_node_can_do(each: Row) -> None:
+def test_check_shows_what_a_node_can_do(each: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeTime()
+    monkeypatch.setattr("app.watcher.rpc.nodes.Client", partial(Client, sleep=clock.go))
     chain = FakeChain()
     for number in range(1, 30):
         chain.mine(send(number))
     node = FakeNode(chain, behaviours=[each.behaviour], **each.fields)
     now = datetime.fromtimestamp(chain.head.at, UTC)
     with served(node) as url:
-        checked = check_chain(terms(**each.watching), {NAMES[0]: url}, now, time.monotonic)
+        checked = check_chain(terms(**each.watching), {NAMES[0]: url}, now, clock)
     lines = [line.strip() for line in check_lines(checked)]
     assert each.verdict in lines
     assert [line for line in lines if each.words in line], lines

@@ -305,8 +305,8 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
         watched.chain.mine(*(send(number * 10 + n) for n in range(number % 3)))
     shown: list[Trouble] = []
     reader = watched.reader()
-    reader.faults.note = shown.append  # type: ignore[method-assign]
-    reader.view.nodes._note = shown.append  # type: ignore[assignment]
+    reader.faults.note = shown.append  # type: ignore[method-assign, assignment]
+    reader.view.nodes._note = shown.append
     watched.nodes[0].behaviours = [each.behaviour]
     for rounds in range(MOST_ROUNDS):
         if rounds < 20:
