@@ -124,7 +124,6 @@ def balance(chains: Chains, chain: int, token: Contract, owner: bytes) -> int:
     return int(found, 16)
 
 
-@pytest.mark.slow
 def test_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watching) -> None:
     """Every kind of refund, with the validators of one chain replaced between signatures and call."""
     plan = Plan(START)
