@@ -1,4 +1,4 @@
-"""PostgreSQL's plans of what is asked in a block, as they are where no table is small."""
+"""PostgreSQL's plans of the selects of a block, as they are where no table is small."""
 
 from __future__ import annotations
 

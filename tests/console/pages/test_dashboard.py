@@ -1,4 +1,4 @@
-"""The first page: what it counts, what it calls stuck, what it waits for, and that it reads indexes alone."""
+"""The dashboard's reads: counts, stuck transfers, waiting refunds, pools; and they only use indexes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from datetime import timedelta
 from functools import cached_property
 from statistics import median
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -101,13 +102,13 @@ def test_slowest_pairs_match_public_latency(sandbox: Flask) -> None:
         (pair.median_seconds for pair in pairs), reverse=True
     )
     cells = {(pair.src.id, pair.dst.id): pair for pair in pairs}
-    for told in SANDBOX_LATENCIES:
-        cell = cells[told.src_chain_id, told.dst_chain_id]
-        assert cell.median_seconds == told.median.total_seconds() < cell.p90_seconds
+    for reported in SANDBOX_LATENCIES:
+        cell = cells[reported.src_chain_id, reported.dst_chain_id]
+        assert cell.median_seconds == reported.median.total_seconds() < cell.p90_seconds
     assert cells[1, 56].src.name == "Ethereum"
 
 
-def test_what_is_stuck(database: Database, snapshots: SnapshotSource) -> None:
+def test_stuck_transfers_are_listed(database: Database, snapshots: SnapshotSource) -> None:
     took(database, 1, 2, 10, 20, 30)
     put(
         database,
@@ -133,7 +134,7 @@ def test_what_is_stuck(database: Database, snapshots: SnapshotSource) -> None:
     assert page.next_page is None and "3 times the median" in page.rule and "1 hour" in page.rule
 
 
-def test_pages_of_what_is_stuck(
+def test_stuck_transfers_have_pages(
     database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(database, *({"status": 3, "since": 4000 + n // 3} for n in range(40)))
@@ -148,7 +149,7 @@ def test_pages_of_what_is_stuck(
         assert found == sorted(range(1, 41), key=lambda n: (-((n - 1) // 3), n))
 
 
-def test_a_median_of_two_middles_counts_half(database: Database, snapshots: SnapshotSource) -> None:
+def test_median_of_two_middles_counts_half(database: Database, snapshots: SnapshotSource) -> None:
     took(database, 1, 2, 10, 15)
     put(database, {"status": 3, "since": 37.5}, {"status": 3, "since": 37.500001})
     assert [int(s.line.transfer_id, 16) for s in stuck_transfers(database, snapshots).transfers] == [2]
@@ -174,7 +175,7 @@ def test_refunds_that_wait_for_signatures(app: Flask, database: Database, snapsh
 
 
 def test_open_anomalies(app: Flask, database: Database) -> None:
-    refunded = {"tx_hash": "0x" + "fe" * 32, "block": 200}
+    refunded: dict[str, Any] = {"tx_hash": "0x" + "fe" * 32, "block": 200}
     feed(
         app,
         *(
@@ -271,7 +272,7 @@ def test_outcomes_of_estimates(database: Database) -> None:
     assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
 
 
-def test_the_sandboxs_dashboard(sandbox: Flask) -> None:
+def test_dashboard_of_sandbox(sandbox: Flask) -> None:
     got = Dashboard(part_of(sandbox, Database), part_of(sandbox, SnapshotSource))
     assert {count.status for count in got.statuses if count.week.number} == set(Status) - {Status(0)}
     assert got.stuck.transfers and got.refunds and got.latencies and got.pools
@@ -281,7 +282,7 @@ def test_the_sandboxs_dashboard(sandbox: Flask) -> None:
     assert any(waiting.refund.power_signed for waiting in got.refunds)
 
 
-def test_an_empty_gateways_dashboard(database: Database, snapshots: SnapshotSource) -> None:
+def test_dashboard_of_empty_gateway(database: Database, snapshots: SnapshotSource) -> None:
     got = Dashboard(database, snapshots)
     assert not (got.stuck.transfers or got.refunds or got.anomalies or got.latencies or got.pools)
 

@@ -24,6 +24,7 @@ from app.network.rules.terms import FeeTier
 from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
+from app.values.identifiers import ChainId
 from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
@@ -87,7 +88,7 @@ def test_range_matches_trying_every_amount() -> None:
         inputs = usdt(
             src_pool=pool_with(added=rng.randrange(300)), dst_pool=pool_with(added=rng.randrange(300))
         )
-        assert inputs.route and inputs.src_token
+        assert inputs.route and inputs.route.base_fee and inputs.src_token
         route = replace(
             inputs.route, tiers=tiers, base_fee=replace(inputs.route.base_fee, amount=rng.randrange(40))
         )
@@ -182,14 +183,14 @@ def test_everything_has_words() -> None:
 
 
 def request_of(query: str) -> EstimateRequest:
-    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    requested = {name: values[0] for name, values in parse_qs(query).items()}
     return EstimateRequest(
-        src_chain_id=int(asked["src_chain_id"]),
-        dst_chain_id=int(asked["dst_chain_id"]),
-        token_symbol=asked["token_symbol"],
-        amt=int(asked["amt"]),
-        slippage_tolerance=int(asked["slippage_tolerance"]),
-        is_pegged=True if asked.get("is_pegged") == "true" else None,
+        src_chain_id=ChainId(int(requested["src_chain_id"])),
+        dst_chain_id=ChainId(int(requested["dst_chain_id"])),
+        token_symbol=requested["token_symbol"],
+        amt=int(requested["amt"]),
+        slippage_tolerance=int(requested["slippage_tolerance"]),
+        is_pegged=True if requested.get("is_pegged") == "true" else None,
     )
 
 
@@ -208,10 +209,12 @@ def test_age_of_facts_is_shown(age: float | None, words: str) -> None:
     assert estimate_view(usdt(facts_age=age)).facts_age == words
 
 
-def test_the_sandboxs_estimates_and_errors(sandbox: Flask) -> None:
-    for told in SANDBOX_ESTIMATES:
-        view = view_of(sandbox, request_of(told.query))
-        assert view.explanation.refusal is None and view.received and view.received.text and view.least, told
+def test_estimates_and_errors_of_sandbox(sandbox: Flask) -> None:
+    for reported in SANDBOX_ESTIMATES:
+        view = view_of(sandbox, request_of(reported.query))
+        assert view.explanation.refusal is None and view.received and view.received.text and view.least, (
+            reported
+        )
     for error in SANDBOX_ERRORS:
         if error.code in (1015, 1018):
             continue
@@ -239,5 +242,5 @@ def test_the_sandboxs_estimates_and_errors(sandbox: Flask) -> None:
         (Fraction(12345, 10), 1, "1234.5"),
     ],
 )
-def test_fractions_are_cut_and_say_so(value: Fraction, places: int, text: str) -> None:
+def test_cut_fractions_are_marked(value: Fraction, places: int, text: str) -> None:
     assert decimal_down(value, places) == text

@@ -52,7 +52,7 @@ def world(app: Flask) -> Flask:
 
 
 @pytest.mark.parametrize("spelled", spellings(transfer_id(0xABC)))
-def test_a_transfer_id_in_any_spelling(
+def test_search_finds_id_in_any_spelling(
     app: Flask, database: Database, snapshots: SnapshotSource, spelled: str
 ) -> None:
     feed(app, sent(0xABC, src_tx_hash=SEND))
@@ -79,7 +79,9 @@ def test_finds_every_logged_transaction(
         ), spelled
 
 
-def test_an_account_in_any_spelling(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_search_finds_account_in_any_spelling(
+    world: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     for spelled in spellings(SENDER):
         found = search(database, snapshots, spelled)
         assert (found.kind, found.account) == (Found.ACCOUNT, SENDER), spelled
@@ -98,7 +100,9 @@ def test_one_transaction_of_several_transfers(
     assert found.message == "This is a transaction of 2 transfers."
 
 
-def test_an_id_that_is_a_transaction_too(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_search_finds_id_that_is_also_a_hash(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     feed(app, sent(1, src_tx_hash=transfer_id(2)), sent(2, src_tx_hash=SEND))
     found = search(database, snapshots, transfer_id(2))
     assert [line.transfer_id for line in found.transfers] == [transfer_id(2), transfer_id(1)]
@@ -173,7 +177,7 @@ def parts(app: Flask) -> Flask:
         (f"0x{PARTS[0][:63]}", {0}),
     ],
 )
-def test_a_part_of_an_id(
+def test_search_finds_part_of_id(
     parts: Flask, database: Database, snapshots: SnapshotSource, typed: str, which: set[int]
 ) -> None:
     found = search(database, snapshots, typed)
@@ -182,7 +186,7 @@ def test_a_part_of_an_id(
 
 
 @pytest.mark.every_database
-def test_a_part_of_an_account(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_search_finds_part_of_account(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
     for typed in (f"{SENDER[:8]}…{SENDER[-6:]}", SENDER[:9]):
         assert search(database, snapshots, typed).accounts == (SENDER,), typed
     assert search(database, snapshots, f"{SENDER[:8]}…000000").accounts == ()

@@ -25,8 +25,8 @@ from app.transfers.models import Transfer
 from app.transfers.queries import lists
 from app.transfers.queries.lists import ListCount, Order
 from app.values.amounts import MAX_UINT256
+from tests.amounts import few_or_many
 from tests.console.pages.plans import plans
-from tests.everyday import some
 from tests.feed.services.world import NOW, SENDER
 
 DECIMALS = {1: 6, 2: 18, 3: 6}
@@ -97,7 +97,7 @@ KEYS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def expected(rows: list[dict[str, Any]], fields: dict[str, str]) -> list[str]:
-    """As the rule says, without a database."""
+    """By the rule, without a database."""
     met = []
     for row in rows:
         amount = tokens(row)
@@ -139,15 +139,16 @@ OF_AMOUNT = [
 BOTH = [{"sort": "oldest", "token": "USDT", "least": "1"}]
 
 
+@pytest.mark.parametrize("step", few_or_many(4, 1))
 @pytest.mark.parametrize("few", [10_000, 0])
 def test_orders_and_filters_list_each_once(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, few: int
+    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, few: int, step: int
 ) -> None:
     """Sorted here, and walked in the index of the order."""
     rows = fill(database)
     monkeypatch.setattr(lists, "FEW", few)
     monkeypatch.setattr(lists, "SCANNED", 40)
-    for fields in some([*OF_AGE, *OF_AMOUNT, *BOTH], 4):
+    for fields in [*OF_AGE, *OF_AMOUNT, *BOTH][::step]:
         wanted = requested(app, **fields)
         assert wanted.complaints == []
         assert pages(app, wanted) == expected(rows, fields), fields
@@ -279,11 +280,7 @@ def hashed(database: Database, count: int) -> None:
 @pytest.mark.every_database
 @pytest.mark.parametrize("rare", [lists.RARE, 20])
 def test_count_is_exact_up_to_a_bound(
-    app: Flask,
-    database: Database,
-    snapshots: SnapshotSource,
-    monkeypatch: pytest.MonkeyPatch,
-    rare: int,
+    app: Flask, database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
     """With any filters together; more than the bound are *at least* so many.
 

@@ -1,4 +1,4 @@
-"""Trends: what became of transfers over time equals what the transfers say, and early warnings of pools."""
+"""Trends: counts over time equal those of the transfers; and early warnings of pools."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_what_became_of_transfers_of_a_day(app: Flask, database: Database, snaps
     )  # fmt: skip
     day = trend(database, snapshots, Period.DAY)
     assert len(day.spans) == 24 and day.spans[-1].at <= NOW < day.spans[-1].at + timedelta(hours=1)
-    told = {(NOW - span.at) // timedelta(hours=1): span for span in day.spans if span.begun}
-    assert {ago: (s.begun, s.completed, s.refund, s.failed, s.under_way) for ago, s in told.items()} == {
+    reported = {(NOW - span.at) // timedelta(hours=1): span for span in day.spans if span.begun}
+    assert {ago: (s.begun, s.completed, s.refund, s.failed, s.under_way) for ago, s in reported.items()} == {
         1: (3, 1, 1, 1, 0),
         2: (1, 1, 0, 0, 0),
         23: (1, 0, 0, 0, 1),
@@ -92,7 +92,7 @@ def test_counts_are_those_of_the_transfers(sandbox: Flask) -> None:
     assert month.total.under_way > 0
 
 
-def test_unconfigured_token_counts_without_amounts(database: Database, snapshots: SnapshotSource) -> None:
+def test_unconfigured_token_has_no_amounts(database: Database, snapshots: SnapshotSource) -> None:
     row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(database.engine) as connection:
@@ -102,7 +102,7 @@ def test_unconfigured_token_counts_without_amounts(database: Database, snapshots
 
 
 @pytest.mark.postgresql_alone
-def test_trends_read_the_kept_sums_alone(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_trends_read_stored_sums_only(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     feed(app, sent(1))
     with plans(database.reads) as seen:
         trend(database, snapshots, Period.DAY)
@@ -138,11 +138,11 @@ def pool(balance: int, total_cap: int | None = None, **more: int) -> PoolState:
     ],
 )  # fmt: skip
 def test_early_warnings(state: PoolState, came: int, went: int, words: str) -> None:
-    told = [
+    reported = [
         f"{each.words} within {each.within / timedelta(hours=1):.1f} h" if each.within else each.words
         for each in pool_warnings(state, came, went)
     ]
-    assert "; ".join(told) == words
+    assert "; ".join(reported) == words
 
 
 def test_pools_warn_at_transfer_pace(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
@@ -165,7 +165,7 @@ def test_pools_warn_at_transfer_pace(app: Flask, database: Database, snapshots: 
 
 
 def test_every_reason_of_an_estimate_has_words() -> None:
-    """Those that the sources of estimates name, and what every door may answer."""
+    """Those that the sources of estimates name."""
     sources = Path(app.estimates.__file__).parent.rglob("*.py")
     named = {name for path in sources for name in re.findall(r"Reason\.([A-Z_]+)", path.read_text())}
     assert len(named) > 20
