@@ -22,7 +22,10 @@ ORIGIN = "http://localhost"
 
 
 class Authenticator:
-    """A device with one passkey. ``asks_owner`` is whether it asks for a PIN or a finger."""
+    """A device with one passkey.
+
+    :param asks_owner: whether it requires a PIN or a finger.
+    """
 
     def __init__(self, *, asks_owner: bool = True, origin: str = ORIGIN, site: str = "localhost") -> None:
         self.asks_owner, self.origin, self.site = asks_owner, origin, site
@@ -31,8 +34,8 @@ class Authenticator:
         self.handle = b""
 
     def _client_data(self, kind: str, challenge: str) -> bytes:
-        said = {"type": f"webauthn.{kind}", "challenge": challenge, "origin": self.origin}
-        return json.dumps(said | {"crossOrigin": False}).encode()
+        shown_text = {"type": f"webauthn.{kind}", "challenge": challenge, "origin": self.origin}
+        return json.dumps(shown_text | {"crossOrigin": False}).encode()
 
     def _about(self, flags: int = 0) -> bytes:
         flags |= PRESENT | (VERIFIED if self.asks_owner else 0)
@@ -60,7 +63,7 @@ class Authenticator:
         )
 
     def answer(self, options: dict[str, Any], *, challenge: str | None = None) -> str:
-        """What a browser sends when it is asked for the passkey."""
+        """What a browser sends when a page requests the passkey."""
         client = self._client_data("get", challenge or options["challenge"])
         about = self._about()
         signed = SHA256.new(about + hashlib.sha256(client).digest())
@@ -69,8 +72,8 @@ class Authenticator:
         return self._sent(response, userHandle=self.handle.decode())
 
 
-class Asked:
-    """What a page asks of the browser: the options, and where the answer goes."""
+class PasskeyRequest:
+    """What a page requests of the browser: the options, and where the answer goes."""
 
     def __init__(self, page: TestResponse) -> None:
         options = search(r'data-options="([^"]+)"', page.text)
@@ -84,16 +87,16 @@ class Asked:
 
 def add_passkey(visitor: Visitor, device: Authenticator, name: str = "my phone") -> TestResponse:
     """Register the device's passkey at the visitor's account."""
-    asked = Asked(visitor.post("/admin/account/passkey", {"name": name}))
-    return visitor.post(asked.action, {"credential": device.register(asked.options)})
+    requested = PasskeyRequest(visitor.post("/admin/account/passkey", {"name": name}))
+    return visitor.post(requested.action, {"credential": device.register(requested.options)})
 
 
-def ask_at_sign_in(visitor: Visitor, **fields: str) -> Asked:
+def request_passkey(visitor: Visitor, **fields: str) -> PasskeyRequest:
     """The question of the sign-in page's button."""
-    return Asked(visitor.post("/admin/sign-in/passkey", fields))
+    return PasskeyRequest(visitor.post("/admin/sign-in/passkey", fields))
 
 
 def sign_in_by_passkey(visitor: Visitor, device: Authenticator) -> TestResponse:
     """Use the passkey as the sign-in page does, without a password or after it."""
-    asked = ask_at_sign_in(visitor)
-    return visitor.post(asked.action, {"credential": device.answer(asked.options)})
+    requested = request_passkey(visitor)
+    return visitor.post(requested.action, {"credential": device.answer(requested.options)})

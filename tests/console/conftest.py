@@ -64,6 +64,16 @@ def network(app: Flask, shared_database: SharedDatabase) -> Flask:
 
 
 @pytest.fixture
+def viewer(app: Flask) -> Visitor:
+    return signed_in(app, Role.VIEWER)
+
+
+@pytest.fixture
+def admin(app: Flask) -> Visitor:
+    return signed_in(app, Role.ADMIN)
+
+
+@pytest.fixture
 def operator(app: Flask, network: Flask) -> Visitor:
     """An operator at the small network."""
     return signed_in(app, Role.OPERATOR)

@@ -1,4 +1,4 @@
-"""An edit and a new row for each section of the network document."""
+"""Edits, new rows and documents of the small network, as operators send them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from app.db.database import Database
 from tests.network.services.edits.kit import document, shown
-from tests.network.services.network_kit import VAULT
+from tests.network.services.network_kit import SIGNERS, VAULT, network
 
 NEW: dict[str, dict[str, Any]] = {
     "chains": {
@@ -95,3 +95,30 @@ def key_of_last(database: Database, section: str) -> int:
         "pegged_pairs": ("symbol", "org_chain_id", "pegged_chain_id"),
     }  # fmt: skip
     return shown(database, section, *(row[name] for name in names[section])).row_id
+
+
+def changed_file() -> dict[str, Any]:
+    """A fee, a name, a block less, a validator less, an opening value and a field that no form has."""
+    rows = network()
+    rows["chains"][0]["name"] = "Mainnet"
+    rows["chains"][0]["suggested_gas_cost"] = "7"
+    rows["routes"][0]["base_fee"] = "7"
+    rows["pools"][0]["liquidity_added"] = "9"
+    rows["route_blocks"] = []
+    del rows["validators"][1]
+    rows["config_fields"] = [{"name": "tag", "value": 1}]
+    return rows
+
+
+PATH = "/admin/connect/?like=56"
+BASE = {
+    "id": "8453",
+    "name": "Base",
+    "explore_url": "https://basescan.example",
+    "contract_addr": VAULT,
+    "token0_address": "0x00000000000000000000000000000000000000a1",
+    "token0_decimal": "6",
+    "token0_liquidity": "1 0\u20090\u202f0_.\u00a05",
+    "token0_total_cap": "",
+    "validators": f"{SIGNERS[0]} 10\r\n\r\n{SIGNERS[1]} 20",
+}

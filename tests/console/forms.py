@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # who reads forms alone, as the processes of the fuzzer do, needs no application
+if TYPE_CHECKING:  # the fuzzer's processes only read forms, and need no application
     from werkzeug.test import TestResponse
 
     from tests.console.visitor import Visitor
@@ -80,16 +82,30 @@ def form_of(page: TestResponse) -> dict[str, str]:
     return {name: value for name, value in reader.forms[-1].items() if name != "csrf_token"}
 
 
-def send(visitor: Visitor, path: str, page: TestResponse | None = None, **changes: Any) -> TestResponse:
-    """The form of a page, filled in and sent."""
-    shown = page or visitor.get(path)
+def send(visitor: Visitor, path: str, page: Any = None, **changes: Any) -> TestResponse:
+    """The form of a page, filled in and sent.
+
+    :param page: the response that has the form, where it was already requested.
+    """
+    shown: TestResponse = page or visitor.get(path)
     assert shown.status_code == 200, shown.text
     return visitor.post(path, form_of(shown) | changes)
 
 
 def save(visitor: Visitor, path: str, typed: str = "", **changes: Any) -> TestResponse:
-    """A form filled in, sent, looked at and confirmed, by a typed name where the preview requires one."""
+    """A form filled in, sent, looked at and confirmed, by a typed name where the preview requires one.
+
+    A ``change_reason`` is entered in the preview.
+    """
+    reason = {name: changes.pop(name) for name in ("change_reason",) if name in changes}
     preview = send(visitor, path, **changes)
     assert 'name="confirm"' in preview.text, preview.text
     assert ('name="typed"' in preview.text) == bool(typed), preview.text
-    return send(visitor, path, preview, confirm="1", **{"typed": typed} if typed else {})
+    return send(visitor, path, preview, confirm="1", **reason | ({"typed": typed} if typed else {}))
+
+
+def pre(page: str, name: str) -> str:
+    """The text of a part that can be copied."""
+    found = re.search(rf'<pre id="{name}"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    assert found
+    return unescape(found[1])

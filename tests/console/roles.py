@@ -108,10 +108,7 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "webhooks.show": (OPERATOR, NOBODY),
     **of_view(
         "webhooks",
-        dict.fromkeys(
-            ("pause", "resume", "test", "replay", "retry", "rotate", "remove"),
-            (NOBODY, OPERATOR),
-        ),
+        dict.fromkeys(("pause", "resume", "test", "replay", "retry", "rotate", "remove"), (NOBODY, OPERATOR)),
     ),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""

@@ -6,6 +6,7 @@ import re
 
 from passlib.totp import TOTP
 from sqlalchemy import update
+from werkzeug.test import TestResponse
 
 from app.accounts.models import Operator
 from app.accounts.rules.roles import Role
@@ -24,16 +25,26 @@ def code_of(secret: str, steps: int = 0) -> str:
     return str(totp.generate(totp.now() + 30 * steps).token)
 
 
+def begin_set_up(visitor: Visitor) -> TestResponse:
+    """The page with the key for the app."""
+    return visitor.post("/admin/account/second-factor", {"setup": "authenticator"})
+
+
+def key_of(page: TestResponse) -> str:
+    found = re.search(r'class="mono break">([^<]+)<', page.text)
+    assert found, page.text
+    return found[1]
+
+
 def set_up(visitor: Visitor) -> str:
     """Switch the second factor on; its key. The code that it took may be used again."""
-    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
-    key = re.search(r'class="mono break">([^<]+)<', page)
-    action = re.search(r'action="(/admin/account/second-factor/[^"]+)"', page)
-    assert key
+    page = begin_set_up(visitor)
+    key = key_of(page)
+    action = re.search(r'action="(/admin/account/second-factor/[^"]+)"', page.text)
     assert action
-    assert "data:image/svg+xml" in page
-    answer = visitor.post(action[1], {"code": code_of(key[1])})
+    assert "data:image/svg+xml" in page.text
+    answer = visitor.post(action[1], {"code": code_of(key)})
     assert answer.status_code == 302, answer.text
     with writing(part_of(visitor.client.application, Database).engine) as connection:
         connection.execute(update(Operator).values(totp_last_counter=None))
-    return key[1]
+    return key

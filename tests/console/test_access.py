@@ -7,17 +7,8 @@ from flask import Flask
 from werkzeug.exceptions import MethodNotAllowed
 
 from app.accounts.rules.roles import Role
-from tests.console.roles import (
-    ADMIN,
-    ANYONE,
-    EXPECTED,
-    NOBODY,
-    OPERATOR,
-    VIEWER,
-    console_rules,
-    path_of,
-)
-from tests.console.visitor import Visitor, add_account, email_of, signed_in
+from tests.console.roles import ADMIN, ANYONE, EXPECTED, NOBODY, OPERATOR, VIEWER, console_rules, path_of
+from tests.console.visitor import Visitor, add_account, email_of, visitor_of
 
 RANKS = {"": 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3}
 NEEDED = {ANYONE: 0, VIEWER: 1, OPERATOR: 2, ADMIN: 3, NOBODY: 9}
@@ -35,7 +26,7 @@ def test_every_route_has_a_line(app: Flask) -> None:
 
 
 def test_sign_in_library_adds_no_commands(app: Flask) -> None:
-    """Its own change accounts past the audit log and the second person, or only say so."""
+    """Its own change accounts past the audit log and the second person."""
     assert {"users", "roles"}.isdisjoint(app.cli.commands)
 
 
@@ -49,15 +40,14 @@ def who_may(app: Flask, path: str, method: str) -> str:
 
 
 @pytest.mark.parametrize("role", ["", VIEWER, OPERATOR, ADMIN])
-def test_every_role_route_and_method(app: Flask, role: str) -> None:
+def test_roles_may_use_their_routes(app: Flask, role: str) -> None:
     if role:
         add_account(app, Role(role))
-    asked, visitor = 0, Visitor(app)
+    requested, visitor = 0, Visitor(app)
     for rule in console_rules(app):
         path = path_of(app, rule)
         if role and visitor.get(SMALL).status_code != 200:  # some routes end the visit
-            visitor = Visitor(app)
-            visitor.sign_in(email_of(Role(role)))
+            visitor = visitor_of(app, email_of(Role(role)))
         for method in METHODS:
             needed = who_may(app, path, method)
             answer = (
@@ -65,7 +55,7 @@ def test_every_role_route_and_method(app: Flask, role: str) -> None:
                 if method == "POST"
                 else visitor.client.open(path, method=method, environ_base=visitor.environ)
             )
-            asked += 1
+            requested += 1
             place = f"{method} {path} as {role or 'nobody'}: {answer.status}"
             assert answer.status_code < 500, place
             if needed == NOBODY:
@@ -78,26 +68,24 @@ def test_every_role_route_and_method(app: Flask, role: str) -> None:
             else:
                 assert answer.status_code == 302, place
                 assert answer.location.startswith("/admin/sign-in"), place
-    assert asked == len(METHODS) * len(console_rules(app)) >= len(METHODS) * len(EXPECTED)
+    assert requested == len(METHODS) * len(console_rules(app)) >= len(METHODS) * len(EXPECTED)
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "ImFiYyI.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbb"])
-def test_no_change_without_the_forms_own_token(app: Flask, token: str | None) -> None:
-    visitor = signed_in(app, Role.ADMIN)
+def test_post_is_refused_without_token(app: Flask, token: str | None, admin: Visitor) -> None:
     fields = {} if token is None else {"csrf_token": token}
-    asked = 0
+    requested = 0
     for rule in console_rules(app):
         if "POST" in (rule.methods or ()) and EXPECTED[rule.endpoint][1] != NOBODY:
-            answer = visitor.client.post(path_of(app, rule), data=fields, environ_base=visitor.environ)
-            asked += 1
+            answer = admin.client.post(path_of(app, rule), data=fields, environ_base=admin.environ)
+            requested += 1
             assert answer.status_code == 400, rule.rule
             assert "This form has expired" in answer.text or "csrf" in answer.text.lower(), rule.rule
-    assert asked > 10
-    assert visitor.inside, "nothing of it happened"
+    assert requested > 10
+    assert admin.inside, "nothing of it happened"
 
 
-def test_every_answer_has_console_headers(app: Flask) -> None:
-    visitor = signed_in(app, Role.ADMIN)
+def test_every_answer_has_console_headers(admin: Visitor) -> None:
     for path in (
         "/admin/",
         "/admin/nothing",
@@ -105,7 +93,7 @@ def test_every_answer_has_console_headers(app: Flask) -> None:
         "/admin/static/console.css",
         "/admin/sign-in",
     ):
-        headers = visitor.get(path).headers
+        headers = admin.get(path).headers
         policy = headers["Content-Security-Policy"]
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy

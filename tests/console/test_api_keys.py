@@ -27,18 +27,17 @@ def made(page: str) -> str:
     return found[1]
 
 
-def test_key_is_made_shown_once_revoked(app: Flask, database: Database) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_key_is_made_shown_once_revoked(app: Flask, database: Database, admin: Visitor) -> None:
     key = made(admin.post(f"{KEYS}new", FIELDS).text)
     found = presented_key(database, f"Bearer {key}")
     assert found is not None
     assert (found.name, found.rate_limit) == ("wallet", FIELDS["rate_limit"])
     assert sorted(found.scopes) == FIELDS["scopes"]
     (path,) = set(re.findall(rf'href="({KEYS}\d+)"', admin.get(KEYS).text))
-    for page in (admin.get(KEYS), admin.get(path)):
-        assert key[20:] not in page.text
-        assert key[4:20] in page.text, "the key ID"
-        assert "100/minute;1000/hour" in page.text
+    for shown in (admin.get(KEYS).text, admin.get(path).text):
+        assert key[20:] not in shown
+        assert key[4:20] in shown, "the key ID"
+        assert "100/minute;1000/hour" in shown
     assert "No requests with this key" in admin.get(path).text
     admin.post(f"{path}/revoke", {"typed": "wall"})
     assert "Nothing was changed" in admin.get(path).text
@@ -52,8 +51,7 @@ def test_key_is_made_shown_once_revoked(app: Flask, database: Database) -> None:
     assert admin.get(f"{KEYS}999").status_code == admin.get(f"{KEYS}{10**30}").status_code == 404
 
 
-def test_what_is_not_made(app: Flask) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_invalid_key_is_refused(admin: Visitor) -> None:
     admin.post(f"{KEYS}new", FIELDS)
     for wrong, words in (
         ({"name": "wallet"}, "is already used, or was used before"),
@@ -68,8 +66,7 @@ def test_what_is_not_made(app: Flask) -> None:
         assert "<script>alert" not in answer
 
 
-def test_the_use_by_day(app: Flask, database: Database) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_use_of_key_is_shown_by_day(database: Database, admin: Visitor) -> None:
     admin.post(f"{KEYS}new", FIELDS)
     assert ">never</td>" in admin.get(KEYS).text
     uses = KeyUses(database.engine, database.clock, 1e6)
@@ -93,17 +90,7 @@ def test_operators_read(app: Flask, editing: Editing) -> None:
     assert "Add key" in signed_in(app, Role.ADMIN).get(KEYS).text
 
 
-def test_the_audit_log_leads_to_the_key(app: Flask) -> None:
-    admin = signed_in(app, Role.ADMIN)
-    admin.post(f"{KEYS}new", FIELDS)
-    listed = admin.get("/admin/audit/?action=api_key").text
-    (record,) = set(re.findall(r'href="(/admin/audit/\d+)"', listed))
-    page = admin.get(record).text
-    assert f'<a href="{KEYS}?search=wallet">' in page
-    assert "100/minute;1000/hour" in page
-
-
-def test_a_second_person_makes_it(open_app: OpenApp) -> None:
+def test_key_needs_second_person(open_app: OpenApp) -> None:
     app = open_app(two_persons=(API_KEYS,))
     first = signed_in(app, Role.ADMIN)
     assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
@@ -112,9 +99,7 @@ def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     assert "approves" in page
     headers = {"Authorization": f"Bearer {key}"}
     assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 401
-    add_account(app, Role.ADMIN, "second@example.org")
-    second = Visitor(app)
-    second.sign_in("second@example.org")
+    second = signed_in(app, Role.ADMIN, "second@example.org")
     shown = second.get("/admin/proposals/1")
     assert "only the proposer has seen the key" in shown.text
     assert key[20:] not in shown.text

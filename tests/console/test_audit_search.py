@@ -32,7 +32,7 @@ def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, databas
     seen = operator.get(path)
     fees = {"dst_chain_id": "56", "symbol": "", "how": "factor", "factor": "1.5", "amount": ""}
     other = other_operator(app)
-    assert send(other, "/admin/routes/base-fees", send(other, "/admin/routes/base-fees", **fees), confirm="1")
+    assert save(other, "/admin/routes/base-fees", **fees)
     conflict = send(operator, path, seen, base_fee="7", confirm="1")
     assert "Changed while you were editing" in conflict.text
     (link,) = re.findall(r'href="([^"]+)">Who changed it', conflict.text)
@@ -43,7 +43,7 @@ def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, databas
     assert found(operator, subject="no such row") == []
 
 
-def test_a_chain_is_found_by_its_name(operator: Visitor) -> None:
+def test_log_finds_chain_by_name(operator: Visitor) -> None:
     """Pages show the name, and the log has the id."""
     save(operator, "/admin/chains/10", block_delay="77")
     assert found(operator, subject="optimism") == found(operator, subject="chain 10") != []
@@ -90,8 +90,8 @@ def _beginning(argument: ast.expr) -> str | None:
         argument = ast.Constant(getattr(records, argument.id, None))
     if isinstance(argument, ast.JoinedStr):
         argument = argument.values[0]
-    told = argument.value if isinstance(argument, ast.Constant) else None
-    return told if isinstance(told, str) else None
+    reported = argument.value if isinstance(argument, ast.Constant) else None
+    return reported if isinstance(reported, str) else None
 
 
 def test_filter_offers_the_kinds_written(operator: Visitor) -> None:

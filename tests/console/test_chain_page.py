@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event as listeners
 from sqlalchemy import insert, update
 
 from app.accounts.rules.roles import Role
@@ -24,6 +23,7 @@ from tests.console.forms import send
 from tests.console.projected import put
 from tests.console.visitor import MovableClock, Visitor, signed_in
 from tests.network.services.network_kit import text
+from tests.steps import statements
 from tests.watcher.services.world import watch_a_chain
 
 PAGE = "/admin/chains/1"
@@ -36,7 +36,7 @@ def visitor(app: Flask, network: Flask) -> Visitor:
 
 
 def section(page: str, name: str) -> str:
-    """What one section says, without marks."""
+    """The text of one section, without markup."""
     found = re.search(rf'<section class="card" id="{name}".*?</section>', page, re.DOTALL)
     assert found, name
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split())
@@ -61,7 +61,7 @@ def test_chain_page_has_every_part(visitor: Visitor) -> None:
     assert 'name="block_delay"' in page.partition('id="settings"')[2]
 
 
-def test_its_numbers_lead_to_the_routes(visitor: Visitor) -> None:
+def test_route_numbers_link_to_routes(visitor: Visitor) -> None:
     page = visitor.get(PAGE).text
     for link in (
         "/admin/routes/?flt1_from_is=1&amp;flt2_to_is=56",
@@ -155,17 +155,9 @@ def test_statements_do_not_grow_with_network(
     put(database, *({"status": 4, "since": 86_400 * n, "src_chain_id": 1} for n in range(1, 60)))
     visitor = signed_in(app, Role.OPERATOR)
     visitor.get(PAGE)
-    statements: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if not statement.startswith("BEGIN"):
-            statements.append(statement)
-
-    engines = {database.engine, database.reads}
-    for engine in engines:
-        listeners.listen(engine, "before_cursor_execute", note)
-    page = visitor.get(PAGE)
-    for engine in engines:
-        listeners.remove(engine, "before_cursor_execute", note)
+    with ExitStack() as stack:
+        lists = [stack.enter_context(statements(engine)) for engine in {database.engine, database.reads}]
+        page = visitor.get(PAGE)
     assert page.status_code == 200 and f"{symbols} of {symbols} open" in page.text
-    assert len(statements) <= MOST_STATEMENTS, "\n".join(statements)
+    executed = [each for of_engine in lists for each in of_engine if not each.startswith("BEGIN")]
+    assert len(executed) <= MOST_STATEMENTS, "\n".join(executed)

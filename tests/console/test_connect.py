@@ -15,14 +15,14 @@ from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.applications import Editing, editing_of
 from tests.builders import network as build
-from tests.console.connecting import BASE, PATH
-from tests.console.forms import form_of, send
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.edits import BASE, PATH
+from tests.console.forms import form_of, save, send
+from tests.console.visitor import Visitor, signed_in
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import SIGNERS
 
 
-def test_an_example_is_chosen_first(operator: Visitor) -> None:
+def test_example_is_chosen_first(operator: Visitor) -> None:
     page = operator.get("/admin/connect/")
     assert "BNB Chain (56)" in page.text
     assert 'href="/admin/connect/"' in operator.get("/admin/chains/").text
@@ -31,7 +31,7 @@ def test_an_example_is_chosen_first(operator: Visitor) -> None:
     assert "There is no such chain" in operator.get("/admin/connect/?like=77").text
 
 
-def test_a_chain_is_connected_by_itself(operator: Visitor, database: Database) -> None:
+def test_chain_connects_without_example(operator: Visitor, database: Database) -> None:
     assert 'value="nothing"' in operator.get("/admin/connect/").text
     assert operator.get("/admin/chains/new").location == "/admin/connect/"
     path = "/admin/connect/?like=nothing"
@@ -51,19 +51,7 @@ def test_a_chain_is_connected_by_itself(operator: Visitor, database: Database) -
     assert records(database)[-1].detail == "connect Base (chain 8453): 2 opening validators"
 
 
-def test_first_chain_copies_from_nothing(app: Flask, database: Database) -> None:
-    operator = signed_in(app, Role.OPERATOR)
-    assert 'name="explore_url"' in operator.get("/admin/connect/").text
-    assert "Connect one" in operator.get("/admin/chains/").text
-    own = {name: value for name, value in BASE.items() if not name.startswith("token")} | {
-        "gas_token_symbol": "ETH", "block_delay": "1", "minimal_max_slippage": "501",
-    }  # fmt: skip
-    preview = send(operator, "/admin/connect/", **own)
-    assert send(operator, "/admin/connect/", preview, confirm="1").status_code == 302
-    assert [row["id"] for row in document(database)["chains"]] == [8453]
-
-
-def test_a_chain_is_connected_at_once(operator: Visitor, database: Database) -> None:
+def test_chain_connects_with_its_rows(operator: Visitor, database: Database) -> None:
     form = form_of(operator.get(PATH))
     assert form["token0_take"] == "1"
     assert form["token1_take"] == "0", "CELR has no pool"
@@ -98,24 +86,15 @@ def test_a_chain_is_connected_at_once(operator: Visitor, database: Database) -> 
     )
 
 
-def test_a_pinned_fee_is_not_copied(operator: Visitor, database: Database, editing: Editing) -> None:
+def test_pinned_fee_is_not_copied(operator: Visitor, database: Database, editing: Editing) -> None:
     rows = json.loads(export_network(database))
     for route in rows["routes"]:
         route |= {"pinned_base_fee": "9", "pinned_until": "2026-11-22T12:00:00Z"}
     import_network(*editing, json.dumps(rows).encode(), actor=TESTER)
-    preview = send(operator, PATH, **BASE)
-    send(operator, PATH, preview, confirm="1")
+    save(operator, PATH, **BASE)
     new = [row for row in document(database)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]
     assert len(new) == 4
     assert all(row.get("pinned_base_fee") is None for row in new)
-
-
-def test_following_estimate_uses_open_route(operator: Visitor) -> None:
-    send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
-    preview = send(operator, PATH, **BASE)
-    assert send(operator, PATH, preview, confirm="1").location.startswith(
-        "/admin/estimates/?src=8453&dst=56&"
-    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +117,7 @@ def test_following_estimate_uses_open_route(operator: Visitor) -> None:
         ({"route0_fee": "x"}, "“x” is not a number. Enter digits, such as 12.5."),
     ],
 )
-def test_what_is_wrong_stands_beside_its_field(
+def test_error_is_shown_at_its_field(
     operator: Visitor, database: Database, fields: dict[str, str], words: str
 ) -> None:
     answer = send(operator, PATH, **BASE | fields)
@@ -147,8 +126,8 @@ def test_what_is_wrong_stands_beside_its_field(
         line for line in answer.text.splitlines() if "error" in line
     ]
     assert "field-error" in answer.text or "message-error" in answer.text
-    kept: dict[str, Any] = form_of(answer)
-    assert kept["name"] == "Base"
+    stored: dict[str, Any] = form_of(answer)
+    assert stored["name"] == "Base"
     assert len(document(database)["chains"]) == 3
 
 
@@ -164,7 +143,7 @@ def with_rows(app: Flask, **rows: list[dict[str, Any]]) -> None:
     import_network(*editing_of(app), json.dumps(now).encode(), actor=TESTER)
 
 
-def test_a_token_is_connected_at_once(operator: Visitor, network: Flask, database: Database) -> None:
+def test_token_connects_with_its_rows(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, chains=[build.chain(8453, "Base")])
     path = TOKEN.format(chain=8453, symbol="USDT")
     page = operator.get(path)
@@ -198,8 +177,7 @@ def test_a_token_is_connected_at_once(operator: Visitor, network: Flask, databas
 def test_second_chain_gets_routes_to_first(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)], pools=[build.pool(1, "DAI", "7")])
     path = TOKEN.format(chain=10, symbol="DAI")
-    preview = send(operator, path, token0_address=CONTRACT, route0_fee="0.5", route1_fee="")
-    assert send(operator, path, preview, confirm="1").status_code == 302
+    assert save(operator, path, token0_address=CONTRACT, route0_fee="0.5", route1_fee="").status_code == 302
     there, back = document(database)["routes"][-2:]
     assert [(row["src_chain_id"], row["dst_chain_id"], row["base_fee"]) for row in (there, back)] == [
         (10, 1, "5" + "0" * 17),
@@ -213,8 +191,7 @@ def test_token_without_other_pool_gets_one(operator: Visitor, network: Flask, da
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)])
     path = TOKEN.format(chain=10, symbol="DAI")
     assert "Ethereum has no pool" in operator.get(path).text
-    preview = send(operator, path, token0_address=CONTRACT)
-    assert send(operator, path, preview, confirm="1").location.startswith("/admin/tokens/")
+    assert save(operator, path, token0_address=CONTRACT).location.startswith("/admin/tokens/")
     now = document(database)
     assert (now["pools"][-1]["chain_id"], now["pools"][-1]["epoch_seconds"]) == (10, 3600)
     assert len(now["routes"]) == 3
@@ -245,15 +222,14 @@ def test_unconnectable_token_leads_to_list(operator: Visitor, chain: str, symbol
     assert 'data-not-on="chain"' in answer.text
 
 
-def test_a_token_says_what_it_lacks(operator: Visitor, network: Flask) -> None:
+def test_token_page_lists_missing_rows(operator: Visitor, network: Flask) -> None:
     path, row = "/admin/tokens/new", {"chain_id": "1", "symbol": "DAI", "name": "Dai", "address": CONTRACT}
     preview = send(operator, path, **row, decimal="18")
     token = send(operator, path, preview, confirm="1").location
     assert "/admin/pools/new?chain_id=1&amp;symbol=DAI" in operator.get(token).text
     path = "/admin/pools/new?chain_id=1&symbol=DAI"
     assert form_of(operator.get(path))["symbol"] == "DAI"
-    preview = send(operator, path, liquidity_added="7")
-    assert send(operator, path, preview, confirm="1").location == token
+    assert save(operator, path, liquidity_added="7").location == token
     page = operator.get(token).text
     assert "/admin/tokens/?symbol=DAI" in page, "no route leads anywhere yet"
     assert "Add route" not in page
@@ -270,10 +246,9 @@ def test_a_token_says_what_it_lacks(operator: Visitor, network: Flask) -> None:
     assert "Still missing" not in operator.get("/admin/tokens/4").text, "CELR is a pair's token"
 
 
-def test_what_is_not_picked_is_left_out(operator: Visitor, database: Database) -> None:
+def test_unpicked_rows_are_left_out(operator: Visitor, database: Database) -> None:
     lines = {"token0_take": "0", "validators": ""}
-    preview = send(operator, PATH, **BASE | lines)
-    assert send(operator, PATH, preview, confirm="1").location == "/admin/chains/8453"
+    assert save(operator, PATH, **BASE | lines).location == "/admin/chains/8453"
     now = document(database)
     assert [len(now[name]) for name in ("chains", "tokens", "pools", "routes", "validators")] == [
         4,
@@ -283,12 +258,16 @@ def test_what_is_not_picked_is_left_out(operator: Visitor, database: Database) -
         2,
     ]
     one = {"id": "137", "name": "Polygon", "route1_take": "0", "route2_take": "0", "route3_take": "0"}
-    preview = send(operator, PATH, **BASE | one)
-    send(operator, PATH, preview, confirm="1")
+    save(operator, PATH, **BASE | one)
     assert len(document(database)["routes"]) == 4
 
 
-def test_connecting_asks_who_it_is(operator: Visitor, clock: MovableClock) -> None:
-    form = form_of(operator.get(PATH))
-    clock.forward(minutes=11)
-    assert 'name="step_up-password"' in operator.post(PATH, form | BASE).text
+def test_first_chain_needs_no_example(app: Flask) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    assert 'name="explore_url"' in operator.get("/admin/connect/").text
+    assert "Connect one" in operator.get("/admin/chains/").text
+
+
+def test_following_estimate_uses_open_route(operator: Visitor) -> None:
+    send(operator, "/admin/chains/1/stop", disabled_reason="halted", typed="ethereum", confirm="1")
+    assert save(operator, PATH, **BASE).location.startswith("/admin/estimates/?src=8453&dst=56&")

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from app.accounts.rules.roles import Role
 from app.db.database import Database
 from app.network.document import export_network
-from tests.console.documents import changed_file
+from tests.console.edits import changed_file
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import NOW, MovableClock, Visitor, signed_in
 from tests.network.services.edits.kit import document, records, shown
@@ -54,7 +54,7 @@ def test_drift_is_shown_and_changes_nothing(app: Flask, network: Flask, database
     assert export_network(database) == before
 
 
-def test_what_is_picked_is_taken_over(admin: Visitor, database: Database) -> None:
+def test_picked_differences_are_applied(admin: Visitor, database: Database) -> None:
     page = compared(admin, changed_file())
     picks = ("chain 1", "pool of USDT on chain 1", f"validator {SIGNERS[1]} of chain 1")
     preview = apply(admin, page, *picks)
@@ -120,7 +120,7 @@ def test_chain_applies_with_its_rows(admin: Visitor, database: Database) -> None
     assert [row["id"] for row in document(database)["chains"]] == [1, 10, 56]
 
 
-def test_who_is_slower_is_told(admin: Visitor, database: Database) -> None:
+def test_document_after_other_edit_conflicts(admin: Visitor, database: Database) -> None:
     preview = apply(admin, compared(admin, changed_file()), "chain 1")
     route = shown(database, "routes", "USDT", 56, 1).row_id
     save(admin, f"/admin/routes/{route}", base_fee="5")
@@ -150,15 +150,19 @@ def test_stopping_by_a_file_wants_the_name(admin: Visitor, database: Database) -
         ('{"version": 2}', "version"),
         ('{"version": 1, "chains": [{"id": 0}]}', "chains[0].id"),
         ("\ud800", "the document"),
+        ("a\0", "the document"),
+        ('{"version": 1, "chains": [{"name": "\\u0000"}]}', "the document"),
     ],
 )
-def test_what_is_no_document_is_refused(operator: Visitor, sent: str, words: str) -> None:
-    answer = operator.post("/admin/document/compare", {"text": sent.encode("utf-8", "surrogatepass")})
-    assert answer.status_code == 400
-    assert words.casefold() in answer.text.casefold()
+def test_invalid_document_is_refused(admin: Visitor, sent: str, words: str) -> None:
+    for path, fields in (("compare", {}), ("apply", {}), ("apply", {"back": "1"})):
+        document = {"text": sent.encode("utf-8", "surrogatepass")}
+        answer = admin.post(f"/admin/document/{path}", document | fields)
+        assert answer.status_code == 400
+        assert words.casefold() in answer.text.casefold()
 
 
-def test_a_time_is_restored_in_part(admin: Visitor, database: Database, clock: MovableClock) -> None:
+def test_past_time_is_restored_in_part(admin: Visitor, database: Database, clock: MovableClock) -> None:
     clock.forward(minutes=5)
     route = shown(database, "routes", "USDT", 1, 56)
     fee = route.values["base_fee"]
@@ -175,13 +179,7 @@ def test_a_time_is_restored_in_part(admin: Visitor, database: Database, clock: M
     assert admin.get("/admin/document/at?time=x").location == "/admin/history/at?time=x"
 
 
-def test_taking_over_asks_who_it_is(admin: Visitor, clock: MovableClock) -> None:
-    page = compared(admin, changed_file())
-    clock.forward(minutes=11)
-    assert 'name="step_up-password"' in apply(admin, page, "chain 1").text
-
-
-def test_an_opening_set_is_given(admin: Visitor, database: Database) -> None:
+def test_opening_set_is_edited(admin: Visitor, database: Database) -> None:
     path = "/admin/validators/10/opening"
     for wrong, words in (
         ("0x12 1", "Must be"),

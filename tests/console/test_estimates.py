@@ -6,6 +6,7 @@ import json
 import re
 from datetime import timedelta
 from html import unescape
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -27,16 +28,16 @@ TERMS = ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt")
 
 def fields_of(query: str, caller: str = "") -> dict[str, str]:
     """A query of the API as the form would send it."""
-    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    requested = {name: values[0] for name, values in parse_qs(query).items()}
     return {
-        "src": asked["src_chain_id"],
-        "dst": asked["dst_chain_id"],
-        "token": asked["token_symbol"],
-        "amount": asked["amt"],
+        "src": requested["src_chain_id"],
+        "dst": requested["dst_chain_id"],
+        "token": requested["token_symbol"],
+        "amount": requested["amt"],
         "unit": "smallest",
-        "slippage": percent(int(asked["slippage_tolerance"])),
-        "pegged": asked.get("is_pegged", ""),
-        "user": asked.get("usr_addr", ""),
+        "slippage": percent(int(requested["slippage_tolerance"])),
+        "pegged": requested.get("is_pegged", ""),
+        "user": requested.get("usr_addr", ""),
         "caller": caller,
     }
 
@@ -63,11 +64,10 @@ def heading(page: str) -> str:
     return unescape(found[1])
 
 
-def test_success_explains_the_api_answer(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
+def test_success_explains_the_api_answer(sandbox: Flask, viewer: Visitor) -> None:
     for example in SANDBOX_ESTIMATES:
-        page = ask(visitor, **fields_of(example.query))
-        answer = visitor.get(f"/v2/estimateAmt?{example.query}").get_json()
+        page = ask(viewer, **fields_of(example.query))
+        answer = viewer.get(f"/v2/estimateAmt?{example.query}").get_json()
         assert heading(page).startswith("Receives ")
         assert terms(page) == {term: answer[term] for term in TERMS}, example
         received = f"{int(answer['estimated_receive_amt']):,}".replace(",", " ")
@@ -76,47 +76,43 @@ def test_success_explains_the_api_answer(app: Flask, sandbox: Flask) -> None:
         assert "made-up transfers" in page, "the banner of every page"
 
 
-def test_refusal_names_check_and_remedy(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
+def test_refusal_names_check_and_remedy(sandbox: Flask, viewer: Visitor) -> None:
     for example in SANDBOX_ERRORS:
         if example.reason is Reason.CHAIN_UNKNOWN:
             continue  # the form offers only chains that there are
-        page = ask(visitor, **fields_of(example.query, example.caller))
-        visitor.environ["REMOTE_ADDR"] = example.caller
-        asked = visitor.get(f"/v2/estimateAmt?{example.query}").json
-        visitor.environ["REMOTE_ADDR"] = "127.0.0.1"
-        assert asked
-        assert heading(page) == f"Refused: {asked['err']['msg']}"
+        page = ask(viewer, **fields_of(example.query, example.caller))
+        viewer.environ["REMOTE_ADDR"] = example.caller
+        requested = viewer.get(f"/v2/estimateAmt?{example.query}").json
+        viewer.environ["REMOTE_ADDR"] = "127.0.0.1"
+        assert requested
+        assert heading(page) == f"Refused: {requested['err']['msg']}"
         assert str(int(example.code)) in page
         assert example.reason.value in page
         assert page.count('<li class="check-refused">') == 1
 
 
-def test_passing_amount_is_filled_in(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    page = ask(visitor, **GOOD | {"amount": "100000000"})
+def test_passing_amount_is_filled_in(sandbox: Flask, viewer: Visitor) -> None:
+    page = ask(viewer, **GOOD | {"amount": "100000000"})
     assert "Within the source pool&#39;s inbound limit" in page
     links = re.findall(r'class="button fill" href="([^"]*)"', page)
     assert links
     for link in links:
-        filled = visitor.get(unescape(link)).text
+        filled = viewer.get(unescape(link)).text
         assert heading(filled).startswith("Receives ")
         assert 'value="USDT" selected' in filled or 'selected value="USDT"' in filled
 
 
-def test_passing_tolerance_is_filled_in(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
+def test_passing_tolerance_is_filled_in(sandbox: Flask, viewer: Visitor) -> None:
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
-    page = ask(visitor, **fields_of(example.query))
+    page = ask(viewer, **fields_of(example.query))
     link = re.search(r'Highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
     assert link
-    assert heading(visitor.get(unescape(link[1])).text).startswith("Receives ")
+    assert heading(viewer.get(unescape(link[1])).text).startswith("Receives ")
 
 
-def test_human_units_and_smallest_are_the_same(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    human = ask(visitor, **GOOD | {"amount": "1 000.25"})
-    smallest = ask(visitor, **GOOD | {"amount": "1000250000", "unit": "smallest"})
+def test_human_units_and_smallest_are_the_same(sandbox: Flask, viewer: Visitor) -> None:
+    human = ask(viewer, **GOOD | {"amount": "1 000.25"})
+    smallest = ask(viewer, **GOOD | {"amount": "1000250000", "unit": "smallest"})
     assert terms(human) == terms(smallest)
     assert "1000.25 USDT, 1000250000 smallest units" in human
 
@@ -158,13 +154,12 @@ def test_unreadable_value_is_named_at_field(
     assert "<script>&" not in page
 
 
-def test_nothing_asked_yet_and_nothing_configured(app: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert "Choose chains, a token and an amount" in ask(visitor)
-    assert "Not a valid choice." in ask(visitor, **GOOD)
+def test_empty_form_and_empty_network(viewer: Visitor) -> None:
+    assert "Choose chains, a token and an amount" in ask(viewer)
+    assert "Not a valid choice." in ask(viewer, **GOOD)
 
 
-def test_what_is_tried_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_estimate_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[object] = []
     monkeypatch.setattr(EstimateCounts, "_add", lambda _counts, outcome: counted.append(outcome))
     visitor = signed_in(app, Role.VIEWER)
@@ -175,15 +170,14 @@ def test_what_is_tried_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: p
     assert len(counted) == 1
 
 
-def test_age_of_facts_is_shown(app: Flask, sandbox: Flask, database: Database, intake: Intake) -> None:
+def test_age_of_facts_is_shown(sandbox: Flask, database: Database, intake: Intake, viewer: Visitor) -> None:
     """What the feed reports is seen at once."""
-    visitor = signed_in(app, Role.VIEWER)
-    fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
+    fee: dict[str, Any] = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
     for amount in ("1", "2"):
         at = database.clock() - timedelta(seconds=9 - int(amount))
         report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
         assert ingest_lines(database, intake, [json.dumps(report).encode()], "test").accepted == 1
-        page = ask(visitor, **GOOD)
+        page = ask(viewer, **GOOD)
         assert terms(page)["base_fee"] == amount
         assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)
-    assert "<dt>Pools and fee</dt>" not in ask(visitor, **GOOD | {"dst": "1"})
+    assert "<dt>Pools and fee</dt>" not in ask(viewer, **GOOD | {"dst": "1"})

@@ -1,4 +1,4 @@
-"""What a browser is told with each answer, of whichever door."""
+"""Headers of every response, of each interface, and which responses are compressed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
-from tests.console.visitor import signed_in
+from tests.console.visitor import Visitor, signed_in
 
 
 def paths(app: Flask) -> list[str]:
@@ -21,21 +21,26 @@ def paths(app: Flask) -> list[str]:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_answer_can_be_framed_or_sniffed(app: Flask, method: str) -> None:
-    visitor = signed_in(app, Role.ADMIN)
-    asked = [*paths(app), "/nothing", "/admin/nothing", "/v2/nothing", "/docs/nothing", "/docs/try/nothing"]
-    assert len(asked) > 60
-    for path in asked:
-        answer = visitor.client.open(path, method=method, environ_base=visitor.environ)
+def test_no_answer_can_be_framed_or_sniffed(app: Flask, method: str, admin: Visitor) -> None:
+    requested = [
+        *paths(app),
+        "/nothing",
+        "/admin/nothing",
+        "/v2/nothing",
+        "/docs/nothing",
+        "/docs/try/nothing",
+    ]
+    assert len(requested) > 60
+    for path in requested:
+        answer = admin.client.open(path, method=method, environ_base=admin.environ)
         if not answer.data:
             continue
         assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], (method, path)
 
 
-def test_refused_page_logs_the_account(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert visitor.get("/admin/operators/").status_code == 403
+def test_refused_page_logs_the_account(caplog: pytest.LogCaptureFixture, viewer: Visitor) -> None:
+    assert viewer.get("/admin/operators/").status_code == 403
     assert "GET /admin/operators/ refused to viewer@" in caplog.text
 
 
@@ -50,10 +55,9 @@ def test_no_view_or_hook_is_coroutine(app: Flask) -> None:
 
 @pytest.mark.parametrize("path", ["/admin/transfers/", "/admin/static/console.css"])
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_the_console_is_compressed(app: Flask, path: str, site: str) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    plain = visitor.get(path)
-    packed = visitor.get(path, headers={"Accept-Encoding": "gzip, br", "Sec-Fetch-Site": site})
+def test_console_is_compressed(path: str, site: str, viewer: Visitor) -> None:
+    plain = viewer.get(path)
+    packed = viewer.get(path, headers={"Accept-Encoding": "gzip, br", "Sec-Fetch-Site": site})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert packed.content_length == len(packed.data) < len(plain.data) / 2
     assert gzip.decompress(packed.data)[:200] == plain.data[:200]
@@ -78,19 +82,18 @@ def test_part_of_file_is_sent_uncompressed(app: Flask) -> None:
     ],
 )
 def test_no_other_site_gets_a_compressed_page(app: Flask, headers: dict[str, str]) -> None:
-    """Its length would tell what is on it (docs/security.md#compressed)."""
+    """Its length would reveal its content (docs/security.md#compressed)."""
     answer = signed_in(app, Role.VIEWER).get("/admin/transfers/", headers=headers)
     assert len(answer.data) > 1024
     assert "Content-Encoding" not in answer.headers
 
 
-def test_no_answer_to_a_form_is_compressed(app: Flask) -> None:
+def test_no_answer_to_a_form_is_compressed(admin: Visitor) -> None:
     """What is secret is shown once, and only there."""
-    visitor = signed_in(app, Role.ADMIN)
     own = {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"}
     fields = {"name": "a-reporter", "every_type": "y", "every_chain": "y"}
-    made = visitor.post("/admin/ingest_tokens/new", fields, headers=own)
+    made = admin.post("/admin/ingest_tokens/new", fields, headers=own)
     assert made.status_code == 200
     assert "Content-Encoding" not in made.headers
-    public = visitor.client.get("/v2/getTransferConfigs", headers=own)
+    public = admin.client.get("/v2/getTransferConfigs", headers=own)
     assert "Content-Encoding" not in public.headers

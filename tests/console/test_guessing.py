@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -19,6 +21,8 @@ from app.accounts.services.accounts import find_account, new_uniquifier, update_
 from app.accounts.services.throttle import Guess, MustWait, release, reserve
 from app.audit.models import AuditRecord
 from app.console.sign_in import forms, guess_queue
+from app.console.sign_in.forms import queue
+from app.console.sign_in.guess_queue import MOST_OF_ACCOUNT, MOST_OF_NETWORK
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.http.application import part_of
@@ -32,20 +36,21 @@ from tests.console.visitor import (
     add_account,
     email_of,
     signed_in,
+    visitor_of,
 )
 
 VIEWER = email_of(Role.VIEWER)
-JUDGED_WITHOUT_A_WAIT = 5
+CHECKED_WITHOUT_WAIT = 5
 WAIT = "Try again in"
 
 
-def at_once(tries: int, ask: Callable[[int], TestResponse]) -> list[TestResponse]:
-    """What ``ask(number)`` is answered in as many threads, which all begin together."""
+def at_once(tries: int, send: Callable[[int], TestResponse]) -> list[TestResponse]:
+    """The responses to ``send(number)`` in as many threads, which all begin together."""
     barrier = Barrier(tries)
 
     def run(number: int) -> TestResponse:
         barrier.wait()
-        return ask(number)
+        return send(number)
 
     with ThreadPoolExecutor(tries) as pool:
         return list(pool.map(run, range(tries)))
@@ -72,8 +77,8 @@ def test_concurrent_guesses_are_limited(open_app: OpenApp, clock: MovableClock) 
 
     answers = at_once(24, guess)
     assert {answer.status_code for answer in answers} == {200}
-    assert sum(WAIT not in answer.text for answer in answers) == JUDGED_WITHOUT_A_WAIT
-    assert failures_recorded(part_of(workers[0], Database)) == JUDGED_WITHOUT_A_WAIT
+    assert sum(WAIT not in answer.text for answer in answers) == CHECKED_WITHOUT_WAIT
+    assert failures_recorded(part_of(workers[0], Database)) == CHECKED_WITHOUT_WAIT
     clock.forward(seconds=2.1)
     assert sum(WAIT not in answer.text for answer in at_once(8, guess)) == 1, "after each wait one more"
 
@@ -94,8 +99,8 @@ def test_concurrent_codes_are_limited(app: Flask, database: Database) -> None:
         return visitors[number].post("/admin/sign-in/code", fields)
 
     answers = at_once(16, guess)
-    assert sum(WAIT not in answer.text for answer in answers) == JUDGED_WITHOUT_A_WAIT
-    assert failures_recorded(database) == JUDGED_WITHOUT_A_WAIT
+    assert sum(WAIT not in answer.text for answer in answers) == CHECKED_WITHOUT_WAIT
+    assert failures_recorded(database) == CHECKED_WITHOUT_WAIT
 
 
 @pytest.mark.every_database
@@ -141,28 +146,28 @@ def feed_holds_the_lock(database: Database) -> Iterator[None]:
 
 
 @pytest.mark.postgresql_alone
-def test_guesses_are_counted_while_the_feed_writes(database: Database, audited: Audited) -> None:
+def test_guesses_count_while_the_feed_writes(database: Database, audited: Audited) -> None:
     """SQLite has one lock for all who write (docs/decisions/0013-counted-before-validated.md)."""
     with feed_holds_the_lock(database), ThreadPoolExecutor(1) as pool:
-        for _ in range(JUDGED_WITHOUT_A_WAIT):
+        for _ in range(CHECKED_WITHOUT_WAIT):
             pool.submit(reserve, *audited, Guess("x", "192.0.2.1")).result(timeout=5)
         with pytest.raises(MustWait):
             pool.submit(reserve, *audited, Guess("x", "192.0.2.1")).result(timeout=5)
 
 
 @pytest.mark.parametrize(
-    ("addresses", "judged"),
+    ("addresses", "validated"),
     [
-        ([f"2001:db8:1:2::{number:x}" for number in range(12)], JUDGED_WITHOUT_A_WAIT),
+        ([f"2001:db8:1:2::{number:x}" for number in range(12)], CHECKED_WITHOUT_WAIT),
         ([f"2001:db8:1:{number:x}::1" for number in range(12)], 12),
-        (["192.0.2.1", "::ffff:192.0.2.1"] * 6, JUDGED_WITHOUT_A_WAIT),
+        (["192.0.2.1", "::ffff:192.0.2.1"] * 6, CHECKED_WITHOUT_WAIT),
         (["::ffff:192.0.2.1", "::ffff:192.0.2.2"], 2),
     ],
 )
-def test_an_ipv6_network_is_one_guesser(app: Flask, addresses: list[str], judged: int) -> None:
+def test_ipv6_network_is_one_guesser(app: Flask, addresses: list[str], validated: int) -> None:
     add_account(app, Role.VIEWER)
     answers = [Visitor(app, address).sign_in(VIEWER, "wrong password").text for address in addresses]
-    assert sum(WAIT not in answer for answer in answers) == judged
+    assert sum(WAIT not in answer for answer in answers) == validated
 
 
 def besiege(app: Flask, guesses: int = 60) -> None:
@@ -172,40 +177,36 @@ def besiege(app: Flask, guesses: int = 60) -> None:
     assert WAIT in Visitor(app, "203.0.113.9").sign_in(VIEWER).text
 
 
-@pytest.mark.slow
-def test_owner_signs_in_during_attack(app: Flask, clock: MovableClock) -> None:
+def test_owner_signs_in_during_attack(app: Flask, clock: MovableClock, viewer: Visitor) -> None:
     """Ten guesses a second for a minute. Every two seconds the owner signs in, from changing addresses."""
-    owner = signed_in(app, Role.VIEWER)
-    owner.post("/admin/sign-out")
+    viewer.post("/admin/sign-out")
     attackers = [Visitor(app, f"198.51.100.{number}") for number in range(100)]
     tokens = [attacker.token() for attacker in attackers]
-    entered = judged = 0
+    entered = validated = 0
     for number in range(300):
         one = number % len(attackers)
         fields = {"csrf_token": tokens[one], "email": VIEWER, "password": "wrong password"}
-        judged += WAIT not in attackers[one].post("/admin/sign-in", fields).text
+        validated += WAIT not in attackers[one].post("/admin/sign-in", fields).text
         clock.forward(seconds=0.1)
         if number % 20 == 19:
-            owner.environ = {"REMOTE_ADDR": f"198.51.100.{number % 7}"}
-            owner.sign_in(VIEWER)
-            entered += owner.inside
-            owner.post("/admin/sign-out")
+            viewer.environ = {"REMOTE_ADDR": f"198.51.100.{number % 7}"}
+            viewer.sign_in(VIEWER)
+            entered += viewer.inside
+            viewer.post("/admin/sign-out")
     assert entered == 15, "each time"
-    assert judged < 60, "the account as a whole waits"
+    assert validated < 60, "the account as a whole waits"
 
 
-def test_known_browser_waits_separately(app: Flask, clock: MovableClock) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    owner.post("/admin/sign-out")
-    answers = [owner.sign_in(VIEWER, "wrong password").text for _ in range(8)]
-    assert sum(WAIT not in answer for answer in answers) == JUDGED_WITHOUT_A_WAIT
-    assert WAIT in owner.sign_in(VIEWER).text
-    stranger = Visitor(app)
-    stranger.sign_in(VIEWER)
+def test_known_browser_waits_separately(app: Flask, clock: MovableClock, viewer: Visitor) -> None:
+    viewer.post("/admin/sign-out")
+    answers = [viewer.sign_in(VIEWER, "wrong password").text for _ in range(8)]
+    assert sum(WAIT not in answer for answer in answers) == CHECKED_WITHOUT_WAIT
+    assert WAIT in viewer.sign_in(VIEWER).text
+    stranger = visitor_of(app, VIEWER)
     assert stranger.inside, "from the same address, but it is not the browser that guessed"
     clock.forward(seconds=3)
-    owner.sign_in(VIEWER)
-    assert owner.inside
+    viewer.sign_in(VIEWER)
+    assert viewer.inside
 
 
 def device_of(visitor: Visitor, account: int) -> str:
@@ -216,16 +217,14 @@ def device_of(visitor: Visitor, account: int) -> str:
     return cookie.value
 
 
-@pytest.mark.slow
 def test_browser_proof_is_bound_and_ends(
-    app: Flask, clock: MovableClock, database: Database, editing: Editing
+    app: Flask, clock: MovableClock, database: Database, editing: Editing, viewer: Visitor
 ) -> None:
     """It is signed for one account."""
-    owner = signed_in(app, Role.VIEWER)
     account = find_account(database, email=VIEWER)
     assert account
     other = add_account(app, Role.OPERATOR)
-    proof = device_of(owner, account.id)
+    proof = device_of(viewer, account.id)
 
     def comes_in(value: str, email: str = VIEWER, number: int = account.id) -> bool:
         visitor = Visitor(app, "203.0.113.9")
@@ -250,30 +249,30 @@ def test_browser_proof_is_bound_and_ends(
     clock.forward(days=181)
     besiege(app)
     assert not comes_in(proof), "half a year is long enough"
-    owner = Visitor(app)
+    viewer = Visitor(app)
     clock.forward(minutes=61)
-    owner.sign_in(VIEWER)
-    fresh = device_of(owner, account.id)
+    viewer.sign_in(VIEWER)
+    fresh = device_of(viewer, account.id)
     besiege(app)
     assert comes_in(fresh)
     update_account(*editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not comes_in(fresh), "signing out everywhere ends it, too"
 
 
-def test_whom_the_gateway_knows_needs_no_place(
+def test_known_browser_needs_no_place_in_queue(
     app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
-    """While strangers wait for theirs. They are told the same, whether or not there is the account."""
+    """While strangers wait for theirs. They see the same, whether or not the account exists."""
     owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
     inside.sign_in(VIEWER)
     owner.post("/admin/sign-out")
     monkeypatch.setattr(guess_queue, "WAIT_SECONDS", 0.01)
     with forms.queue.turn("somebody", "198.51.100.1", failed=False):
-        said = [
+        shown_text = [
             re.search(r"Too many [^<]*", Visitor(app, "192.0.2.66").sign_in(email).text)
             for email in (VIEWER, "nobody@example.org")
         ]
-        assert [found and found[0] for found in said] == [
+        assert [found and found[0] for found in shown_text] == [
             "Too many sign-ins at the same time. Try again in 6 seconds."
         ] * 2
         json = Visitor(app).client.post("/admin/sign-in", data="[]", content_type="application/json")
@@ -315,9 +314,201 @@ def test_clock_set_back_locks_nobody_out(app: Flask, clock: MovableClock) -> Non
     add_account(app, Role.VIEWER)
     visitor = Visitor(app, "192.0.2.66")
     clock.forward(days=1)
-    for _ in range(JUDGED_WITHOUT_A_WAIT):
+    for _ in range(CHECKED_WITHOUT_WAIT):
         assert WAIT not in visitor.sign_in(VIEWER, "wrong password").text
     clock.forward(days=-1)
     assert "Try again in 3 seconds" in visitor.sign_in(VIEWER).text
     clock.forward(seconds=2.1)
     assert visitor.sign_in(VIEWER).status_code == 302
+
+
+GUESSER, STRANGER = "198.51.100.7", "203.0.113.5"
+BUSY = "Too many sign-ins at the same time."
+
+
+class Waiting:
+    """Guesses that wait while another one is checked, in the order in which they came."""
+
+    def __init__(self, app: Flask, pool: ThreadPoolExecutor) -> None:
+        self._app, self._pool = app, pool
+        self.answers: list[Future[TestResponse]] = []
+
+    def add(self, address: str, email: str, **environ: Any) -> Future[TestResponse]:
+        """A wrong guess; it waits when this returns, or has its answer."""
+        visitor, before = Visitor(self._app, address), len(queue)
+        visitor.environ |= environ
+        answer = self._pool.submit(visitor.sign_in, email, "wrong password")
+        until = time.monotonic() + 10
+        while len(queue) == before and not answer.done():
+            assert time.monotonic() < until
+            time.sleep(0.001)
+        self.answers.append(answer)
+        return answer
+
+
+@contextmanager
+def waiting_guesses(app: Flask) -> Iterator[Waiting]:
+    """All of them are checked after the block."""
+    with ThreadPoolExecutor(40) as pool:
+        waiting = Waiting(app, pool)
+        with queue.turn("somebody", "192.0.2.200", failed=False):
+            yield waiting
+        for answer in waiting.answers:
+            answer.result()
+    assert not len(queue)
+
+
+def checked(app: Flask) -> list[str]:
+    """Where the wrong guesses came from, in the order in which they were checked."""
+    failed = select(AuditRecord.address).where(AuditRecord.action == "sign_in.failed")
+    with reading(part_of(app, Database).engine) as connection:
+        return [address or "" for address in connection.scalars(failed.order_by(AuditRecord.id))]
+
+
+def fail(app: Flask, addresses: Sequence[str]) -> None:
+    for number, address in enumerate(addresses):
+        Visitor(app, address).sign_in(f"before-{number}@example.org", "wrong password")
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("failures", "address"),
+    [([GUESSER] * 2, GUESSER), (["2001:db8:1:2::1", "2001:db8:1:2::2"], "2001:db8:1:2::3")],
+    ids=["IPv4", "IPv6 by /64"],
+)
+def test_network_without_failures_goes_first(app: Flask, failures: list[str], address: str) -> None:
+    fail(app, failures)
+    with waiting_guesses(app) as waiting:
+        for number in range(3):
+            waiting.add(address, f"{number}@example.org")
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app)[2:] == [STRANGER, *[address] * 3]
+
+
+@pytest.mark.parametrize(
+    ("failures", "minutes"),
+    [([GUESSER], 0), ([GUESSER] * 2, 11), (["2001:db8:1:2::1", "2001:db8:1:3::1"], 0)],
+    ids=["one failure", "more than ten minutes ago", "two networks"],
+)
+def test_network_is_new_unless_it_failed_twice(
+    app: Flask, clock: MovableClock, failures: list[str], minutes: int
+) -> None:
+    fail(app, failures)
+    clock.forward(minutes=minutes)
+    with waiting_guesses(app) as waiting:
+        waiting.add(failures[0], "0@example.org")
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app)[-2:] == [failures[0], STRANGER]
+
+
+def test_failures_far_apart_do_not_add_up(app: Flask, clock: MovableClock) -> None:
+    for _ in range(4):
+        fail(app, [GUESSER])
+        clock.forward(minutes=11)
+    fail(app, [GUESSER])
+    with waiting_guesses(app) as waiting:
+        waiting.add(GUESSER, "0@example.org")
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app)[-2:] == [GUESSER, STRANGER]
+
+
+def test_guesses_at_one_account_are_limited(app: Flask) -> None:
+    """They come from a new network each time."""
+    with waiting_guesses(app) as waiting:
+        for number in range(MOST_OF_ACCOUNT + 8):
+            waiting.add(f"198.51.100.{number}", "attacked@example.org")
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app).index(STRANGER) == MOST_OF_ACCOUNT
+
+
+def test_guesses_of_one_network_are_limited(app: Flask) -> None:
+    """It has not failed yet, and sends all at once."""
+    with waiting_guesses(app) as waiting:
+        for number in range(MOST_OF_NETWORK + 8):
+            waiting.add(GUESSER, f"{number}@example.org")
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app).index(STRANGER) == MOST_OF_NETWORK
+
+
+def test_full_queue_refuses_at_once(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guess_queue, "MOST", 3)
+    fail(app, [GUESSER] * 2)
+    with waiting_guesses(app) as waiting:
+        for number in range(3):
+            waiting.add(GUESSER, f"{number}@example.org")
+        assert BUSY in waiting.add(GUESSER, "more@example.org").result(timeout=5).text
+        waiting.add(STRANGER, "x@example.org")
+    assert checked(app)[2:] == [STRANGER, *[GUESSER] * 3]
+
+
+class Connection:
+    """The server's, of which it knows whether the client has closed it."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def has_left(self) -> bool:
+        return self.is_closed
+
+
+@pytest.mark.parametrize("seconds", [0.001, 60], ids=["while it waits", "when its turn comes"])
+def test_guess_of_client_who_left_is_unchecked(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Nor counted. It has no place in the queue."""
+    monkeypatch.setattr(guess_queue, "LOOK_SECONDS", seconds)
+    connection = Connection()
+    with waiting_guesses(app) as waiting:
+        answer = waiting.add(GUESSER, VIEWER, **{"gunicorn.socket": connection})
+        waiting.add(STRANGER, VIEWER)
+        connection.is_closed = True
+        if seconds < 1:
+            assert BUSY in answer.result(timeout=5).text
+            assert len(queue) == 1
+    assert BUSY in answer.result().text
+    assert checked(app) == [STRANGER]
+
+
+def attack(app: Flask, clock: MovableClock) -> list[Visitor]:
+    """Wrong guesses at the viewer, until the account waits for as long as it can: 10 seconds."""
+    guessers = [Visitor(app, f"198.51.100.{number}") for number in range(60)]
+    for number, guesser in enumerate(guessers):
+        guesser.sign_in(VIEWER, "wrong password")
+        clock.forward(seconds=10 if number > 50 else 0)
+    guessers[0].sign_in(VIEWER, "wrong password")
+    return guessers
+
+
+@pytest.mark.every_database
+def test_impatient_guessers_wait_longer(app: Flask, clock: MovableClock) -> None:
+    """So somebody else has the next try, at the moment at which the account's wait ends."""
+    add_account(app, Role.VIEWER)
+    guessers = attack(app, clock)
+    for _ in range(3):
+        clock.forward(seconds=0.1)
+        assert all(WAIT in guesser.sign_in(VIEWER, "wrong password").text for guesser in guessers)
+    owner, before = Visitor(app, STRANGER), len(checked(app))
+    assert "Try again in 10 seconds" in owner.sign_in(VIEWER).text
+    clock.forward(seconds=10)
+    assert all(WAIT in guesser.sign_in(VIEWER, "wrong password").text for guesser in guessers)
+    owner.sign_in(VIEWER)
+    assert owner.inside
+    clock.forward(seconds=10)
+    for guesser in guessers:
+        guesser.sign_in(VIEWER, "wrong password")
+    assert len(checked(app)) == before + 1, "the account's next try, for the first caller"
+
+
+def test_waiting_caller_keeps_precedence(app: Flask, clock: MovableClock) -> None:
+    """Although other new networks have the account's next tries."""
+    add_account(app, Role.VIEWER)
+    attack(app, clock)
+    owner = Visitor(app, STRANGER)
+    for number in range(4):
+        assert "Try again in 11 seconds" in owner.sign_in(VIEWER).text
+        clock.forward(seconds=11)
+        other = Visitor(app, f"198.51.100.{100 + number}")
+        assert WAIT not in other.sign_in(VIEWER, "wrong password").text
+    assert "Try again in 11 seconds" in owner.sign_in(VIEWER).text
+    clock.forward(seconds=11)
+    assert owner.sign_in(VIEWER).status_code == 302

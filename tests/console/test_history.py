@@ -1,4 +1,4 @@
-"""Rows and their history, earlier versions restored, and the configuration as it was at a time."""
+"""Rows and their history: earlier versions restored, records undone, and the configuration at a time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from flask import Flask
 from sqlalchemy import delete
 
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import TwoPersons
 from app.audit.models import AuditRecord, AuditSubject
 from app.audit.verification import archive_audit
 from app.db.database import Database
 from app.db.engine import writing
+from app.http.application import add_part
 from app.network.document import export_network, import_network
+from app.network.edits.entered import Switch
+from app.network.edits.save import preview_edit, save_edit
 from tests.actors import TESTER
 from tests.applications import Audited, Editing
-from tests.console.edits import CHANGES, NEW, key_of_last, new_page
+from tests.console.edits import CHANGES, NEW, changed_file, key_of_last, new_page
 from tests.console.forms import EVERYTHING, form_of, save, send
-from tests.console.visitor import NOW, MovableClock, Visitor, add_account, signed_in
-from tests.network.services.edits.kit import document, records, shown
+from tests.console.visitor import NOW, MovableClock, Visitor, signed_in, visitor_of
+from tests.network.services.edits.kit import add_transfer, document, records, shown
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import pool, text
 
@@ -43,8 +47,7 @@ def test_row_and_history_link_each_other(operator: Visitor, database: Database) 
     path = route_path(database)
     save(operator, path, base_fee="7", change_reason="agreed with the\ttreasury")
     fees = "/admin/routes/base-fees"
-    preview = send(operator, fees, dst_chain_id="56", symbol="", how="factor", factor="3")
-    send(operator, fees, preview, confirm="1", change_reason="gas is dear")
+    save(operator, fees, dst_chain_id="56", symbol="", how="factor", factor="3", change_reason="gas is dear")
     history = "/admin/history/?subject=route+of+USDT+from+1+to+56"
     assert history.replace("+", "%20") in operator.get(path).text.replace("+", "%20")
     page = operator.get(history).text
@@ -54,13 +57,15 @@ def test_row_and_history_link_each_other(operator: Visitor, database: Database) 
     assert path in page
     record = last_record(database)
     assert record.detail.startswith("set base fees of ")
-    told = operator.get(f"/admin/audit/{record.id}").text
-    assert f"/admin/history/record/{record.id}/0" in told
-    assert "Restore previous values" in told
+    reported = operator.get(f"/admin/audit/{record.id}").text
+    assert f"/admin/history/record/{record.id}/0" in reported
+    assert "Restore previous values" in reported
     number = next(n for n, c in enumerate(json.loads(record.changes)) if "from 1 to 56" in c["subject"])
     assert operator.get(f"/admin/history/record/{record.id}/{number}").location == path
     for nowhere in (
         "/admin/history/?subject=chain+77",
+        "/admin/history/?subject=chain+٣",
+        f"/admin/history/?subject=chain+{'9' * 30}",
         "/admin/history/",
         f"/admin/history/record/{record.id}/99",
     ):
@@ -70,7 +75,7 @@ def test_row_and_history_link_each_other(operator: Visitor, database: Database) 
 @pytest.mark.parametrize("section", NEW)
 def test_row_before_the_log_is_shown(operator: Visitor, database: Database, section: str) -> None:
     path = new_page(section)
-    send(operator, path, send(operator, path, **NEW[section]), confirm="1")
+    save(operator, path, **NEW[section])
     row = f"/admin/{section}/{key_of_last(database, section)}"
     subject = json.loads(last_record(database).changes)[0]["subject"]
     with writing(database.engine) as connection:
@@ -85,13 +90,9 @@ def test_row_before_the_log_is_shown(operator: Visitor, database: Database, sect
         assert operator.get("/admin/history/", query_string=nowhere).status_code == 404, nowhere
 
 
-@pytest.mark.parametrize("number", ["٣", "9" * 30, "x"])
-def test_unknown_chain_has_no_history(operator: Visitor, number: str) -> None:
-    assert operator.get("/admin/history/", query_string={"subject": f"chain {number}"}).status_code == 404
-
-
-def test_records_link_accounts_and_tokens(app: Flask, network: Flask, database: Database) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_records_link_accounts_and_tokens(
+    app: Flask, network: Flask, database: Database, admin: Visitor
+) -> None:
     admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
     by_action = {row.action: row.id for row in records(database)}
     page = admin.get(f"/admin/audit/{by_action['sign_in']}").text
@@ -102,7 +103,7 @@ def test_records_link_accounts_and_tokens(app: Flask, network: Flask, database: 
     assert "/admin/operators/1" not in viewer.get(f"/admin/audit/{by_action['sign_in']}").text
 
 
-def test_a_version_is_restored_through_the_preview(operator: Visitor, database: Database) -> None:
+def test_version_is_restored_after_preview(operator: Visitor, database: Database) -> None:
     path, before = route_path(database), fee(database)
     save(operator, path, base_fee="7", base_fee_unit="smallest")
     save(operator, path, base_fee="8", base_fee_unit="smallest")
@@ -127,7 +128,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, database: 
 @pytest.mark.parametrize("section", NEW)
 def test_removed_row_is_restored(operator: Visitor, database: Database, section: str) -> None:
     path = new_page(section)
-    send(operator, path, send(operator, path, **NEW[section]), confirm="1")
+    save(operator, path, **NEW[section])
     row = f"/admin/{section}/{key_of_last(database, section)}"
     save(operator, row, **CHANGES[section][0])
     changed = document(database)[section][-1]
@@ -172,7 +173,7 @@ def test_ended_pin_is_not_restored(operator: Visitor, database: Database, clock:
         assert route["base_fee"] == "605437528092011966"
 
 
-def test_a_pool_keeps_its_opening_values(operator: Visitor, database: Database, editing: Editing) -> None:
+def test_restored_pool_keeps_opening_values(operator: Visitor, database: Database, editing: Editing) -> None:
     rows = small_network()
     rows["pools"][0] = pool(1, added="9")
     import_network(*editing, text(rows), actor=TESTER)
@@ -194,9 +195,7 @@ def test_viewer_and_proposal_offer_no_restore(app: Flask, operator: Visitor, dat
 
 
 def test_change_applies_to_current_values(app: Flask, operator: Visitor, database: Database) -> None:
-    add_account(app, Role.OPERATOR, "second@example.org")
-    second = Visitor(app)
-    second.sign_in("second@example.org")
+    second = signed_in(app, Role.OPERATOR, "second@example.org")
     form = second.get("/admin/chains/1")
     save(operator, "/admin/chains/1", block_delay="99")
     conflict = send(second, "/admin/chains/1", form, name="Mainnet")
@@ -210,7 +209,7 @@ def test_change_applies_to_current_values(app: Flask, operator: Visitor, databas
     assert (chain["name"], chain["block_delay"]) == ("Mainnet", 99)
 
 
-def test_the_configuration_as_it_was(operator: Visitor, database: Database, clock: MovableClock) -> None:
+def test_past_configuration_is_shown(operator: Visitor, database: Database, clock: MovableClock) -> None:
     then = json.loads(export_network(database))
     clock.forward(minutes=10)
     save(operator, route_path(database), base_fee="7", base_fee_unit="smallest")
@@ -224,18 +223,18 @@ def test_the_configuration_as_it_was(operator: Visitor, database: Database, cloc
     assert "<strong>4</strong> rows differ" in page
     assert "Mainnet" in page
     assert "not certain" not in page
-    assert operator.get("/admin/history/at.json", query_string={"time": at}).json == then
-    later = operator.get("/admin/history/at.json", query_string={"time": f"{NOW:%Y-%m-%d} 12:15"}).json
+    assert operator.get("/admin/history/at.json", query_string={"time": at}).get_json() == then
+    later = operator.get("/admin/history/at.json", query_string={"time": f"{NOW:%Y-%m-%d} 12:15"}).get_json()
     assert (later["chains"][0]["name"], later["routes"][0]["base_fee"]) == ("Ethereum", "7")
     assert later["route_blocks"] == [document(database)["route_blocks"][0]]
-    before_all = operator.get("/admin/history/at.json", query_string={"time": "2020-01-01"}).json
+    before_all = operator.get("/admin/history/at.json", query_string={"time": "2020-01-01"}).get_json()
     assert before_all["chains"] == []
     for wrong in ("yesterday", "2999-01-01", "2026-13-01"):
         assert "message-warning" in operator.get("/admin/history/at", query_string={"time": wrong}).text
         assert operator.get("/admin/history/at.json", query_string={"time": wrong}).status_code == 404
 
 
-def test_a_change_past_the_log_is_told(operator: Visitor, database: Database, clock: MovableClock) -> None:
+def test_change_past_the_log_is_reported(operator: Visitor, database: Database, clock: MovableClock) -> None:
     clock.forward(minutes=1)
     save(operator, route_path(database), base_fee="7", base_fee_unit="smallest")
     with database.engine.begin() as connection:
@@ -244,7 +243,7 @@ def test_a_change_past_the_log_is_told(operator: Visitor, database: Database, cl
     assert "may be wrong: route of USDT from 1 to 56" in page
 
 
-def test_a_time_before_the_log_is_refused(
+def test_time_before_the_log_is_refused(
     operator: Visitor, audited: Audited, clock: MovableClock, tmp_path: Path
 ) -> None:
     """What was archived cannot be taken back, so what is left of the log would show later values."""
@@ -261,10 +260,12 @@ def test_a_time_before_the_log_is_refused(
     assert operator.get("/admin/document/at", query_string=before).status_code == 302
     clock.forward(minutes=10)
     after = {"time": f"{NOW:%Y-%m-%d} 12:21"}
-    assert operator.get("/admin/history/at.json", query_string=after).json["chains"][0]["name"] == "Main"
+    assert (
+        operator.get("/admin/history/at.json", query_string=after).get_json()["chains"][0]["name"] == "Main"
+    )
 
 
-def test_a_reason_is_never_cut(operator: Visitor, database: Database) -> None:
+def test_reason_is_never_cut(operator: Visitor, database: Database) -> None:
     why = "n" * 500
     save(operator, "/admin/blocked_networks/new", text="198.51.100.0/24", reason="r" * 1000)
     save(operator, f"/admin/blocked_networks/{shown(database, 'blocked_networks', '198.51.100.0/24').row_id}",
@@ -272,3 +273,157 @@ def test_a_reason_is_never_cut(operator: Visitor, database: Database) -> None:
     detail = last_record(database).detail
     assert len(detail) <= 1000
     assert detail.endswith(f"; note: {why}")
+
+
+FEES = "/admin/routes/base-fees"
+
+
+def undo_page(database: Database) -> str:
+    return f"/admin/history/undo/{last_record(database).id}"
+
+
+def double_fees(visitor: Visitor) -> None:
+    save(visitor, FEES, dst_chain_id="56", symbol="", how="factor", factor="2", change_reason="gas is dear")
+
+
+def test_all_rows_are_restored_together(operator: Visitor, database: Database) -> None:
+    before = document(database)
+    double_fees(operator)
+    doubled, record = document(database), last_record(database)
+    assert doubled != before
+    path = undo_page(database)
+    assert f'<a class="button" href="{path}">Undo</a>' in operator.get(f"/admin/audit/{record.id}").text
+    preview = operator.get(path)
+    assert f"Undo record {record.id}?" in preview.text
+    assert "USDT from Ethereum to BNB Chain" in preview.text
+    assert document(database) == doubled
+    done = operator.post(path, form_of(preview) | {"confirm": "1", "change_reason": "too much"})
+    made = last_record(database)
+    assert done.location == f"/admin/audit/{made.id}"
+    assert document(database) == before
+    assert made.action == "network.undo"
+    assert made.detail == f"undo record {record.id}: {record.detail.partition(';')[0]}; note: too much"
+    send(operator, undo_page(database), confirm="1")
+    assert document(database) == doubled, "an undo is undone like any other record"
+
+
+def test_changes_in_every_section_are_undone(
+    app: Flask, network: Flask, database: Database, editing: Editing
+) -> None:
+    """Rows that were added, changed and removed."""
+    before = document(database)
+    import_network(*editing, text(changed_file()), actor=TESTER)
+    after = document(database)
+    refused = signed_in(app, Role.OPERATOR).get(undo_page(database))
+    assert refused.location.startswith("/admin/audit/")
+    assert document(database) == after, "validators are not the operators'"
+    admin = signed_in(app, Role.ADMIN)
+    send(admin, undo_page(database), confirm="1")
+    assert by_key(document(database)) == by_key(before)
+    send(admin, undo_page(database), confirm="1")
+    assert by_key(document(database)) == by_key(after)
+
+
+def test_document_changes_need_administrator(
+    app: Flask, network: Flask, database: Database, editing: Editing
+) -> None:
+    before = document(database)
+    import_network(*editing, text(before | {"validators": before["validators"][1:]}), actor=TESTER)
+    after, operator = document(database), signed_in(app, Role.OPERATOR)
+    assert after != before
+    refused = operator.get(undo_page(database))
+    assert "An administrator can undo it" in operator.get(refused.location).text
+    send(signed_in(app, Role.ADMIN), undo_page(database), confirm="1")
+    assert by_key(document(database)) == by_key(before)
+
+
+def by_key(rows: dict[str, Any]) -> dict[str, Any]:
+    """The rows of each section in one order: one that comes back is the last."""
+    return {
+        name: sorted(map(repr, section)) if isinstance(section, list) else section
+        for name, section in rows.items()
+    }
+
+
+def test_later_changes_prevent_undo(operator: Visitor, database: Database) -> None:
+    double_fees(operator)
+    path, preview = undo_page(database), operator.get(undo_page(database))
+    row = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
+    save(operator, row, base_fee="7")
+    later, changed = last_record(database), document(database)
+    for page in (operator.get(path), operator.post(path, form_of(preview) | {"confirm": "1"})):
+        assert "cannot be undone" in page.text
+        assert "USDT from Ethereum to BNB Chain" in page.text
+        assert f'<a href="/admin/audit/{later.id}">Record {later.id}</a>' in page.text
+        assert "operator@example.org" in page.text
+        assert 'name="confirm"' not in page.text
+    assert document(database) == changed
+
+
+def test_rows_restored_singly_stay(app: Flask, network: Flask, database: Database, editing: Editing) -> None:
+    before, operator = document(database), signed_in(app, Role.ADMIN)
+    import_network(*editing, text(changed_file()), actor=TESTER)
+    path = undo_page(database)
+    stale = operator.get(path)
+    restore = f"/admin/chains/restore/{path.rpartition('/')[2]}/0?before=1"
+    send(operator, restore, operator.get(restore), confirm="1")
+    page = operator.post(path, form_of(stale) | {"confirm": "1"})
+    assert "were changed while you were looking" in page.text
+    operator.post(path, form_of(page) | {"confirm": "1"})
+    assert by_key(document(database)) == by_key(before)
+    nothing = operator.get(path)
+    assert nothing.location.startswith("/admin/audit/")
+    assert "nothing to undo" in operator.get(nothing.location).text
+
+
+def test_row_in_use_is_not_removed(operator: Visitor, database: Database) -> None:
+    path = "/admin/tokens/new"
+    save(operator, path, **NEW["tokens"])
+    add_transfer(database, 7, symbol="USDC")
+    page = operator.get(undo_page(database))
+    assert "It is in use" in page.text
+    assert "1 transfer" in page.text
+
+
+def test_what_stops_chains_has_to_be_typed(
+    operator: Visitor, database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
+    chains = frozenset({1, 10})
+    save_edit(*editing, Switch(chains, True, "leak"), actor=TESTER, typed="stop 2 chains")
+    seen = preview_edit(database, two_persons, Switch(chains, False)).fingerprint
+    save_edit(*editing, Switch(chains, False, shown=seen), actor=TESTER)
+    path = undo_page(database)
+    refused = send(operator, path, confirm="1")
+    assert "Type “stop 2 chains” to confirm" in refused.text
+    operator.post(path, form_of(refused) | {"confirm": "1", "typed": "stop 2 chains"})
+    assert [row["disabled"] for row in document(database)["chains"][:2]] == [True, True]
+
+
+def test_guarded_rows_are_proposed(app: Flask, database: Database, operator: Visitor) -> None:
+    before = document(database)
+    double_fees(operator)
+    doubled, path = document(database), undo_page(database)
+    add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
+    preview = operator.get(path)
+    assert "Propose to undo record" in preview.text
+    proposed = operator.post(path, form_of(preview) | {"confirm": "1", "change_reason": "too much"})
+    assert proposed.location == "/admin/proposals/1"
+    assert document(database) == doubled
+    second = signed_in(app, Role.ADMIN)
+    assert "USDT from Ethereum to BNB Chain" in second.get(proposed.location).text
+    second.post(f"{proposed.location}/approve")
+    assert document(database) == before
+    shown_text = last_record(database).detail
+    assert "approved by admin@example.org (proposal 1): undo record" in shown_text
+
+
+def test_only_operators_undo_network_changes(app: Flask, network: Flask, database: Database) -> None:
+    double_fees(signed_in(app, Role.OPERATOR))
+    path, viewer = undo_page(database), signed_in(app, Role.VIEWER)
+    assert viewer.get(path).status_code == 403
+    assert path not in viewer.get(f"/admin/audit/{last_record(database).id}").text
+    sign_in = next(row.id for row in records(database) if row.action == "sign_in")
+    other = visitor_of(app, "operator@example.org")
+    for missing in (sign_in, 999):
+        assert other.get(f"/admin/history/undo/{missing}").status_code == 404
+    assert "/admin/history/undo/" not in other.get(f"/admin/audit/{sign_in}").text

@@ -1,4 +1,4 @@
-"""What was typed survives the end of a session and a stale token; and browsers are told why they are out."""
+"""Typed values survive an ended session and a stale token, and a browser shows why its session ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
-from app.accounts.models import Operator, OperatorSession
+from app.accounts.models import OperatorSession
 from app.accounts.rules.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.rules.records import AuditFilter
@@ -19,14 +19,7 @@ from app.db.engine import reading
 from app.http.application import part_of
 from tests.console.authenticator import Authenticator, add_passkey
 from tests.console.forms import form_of
-from tests.console.visitor import (
-    PASSWORD,
-    MovableClock,
-    Visitor,
-    add_account,
-    email_of,
-    signed_in,
-)
+from tests.console.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, signed_in
 from tests.network.services.edits.kit import document
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -34,40 +27,40 @@ VIEWER = email_of(Role.VIEWER)
 FIELDS = {"name": "Main <net>", "block_delay": "9", "seen": "x"}
 
 
-def kept(page: Any) -> dict[str, str]:
+def stored(page: Any) -> dict[str, str]:
     assert '<form method="post" action="/admin/chains/1"' in page.text
     return {name: value for name, value in form_of(page).items() if name != "csrf_token"}
 
 
-def test_an_ended_session_keeps_what_was_typed(operator: Visitor, clock: MovableClock) -> None:
+def test_ended_session_returns_typed_values(operator: Visitor, clock: MovableClock) -> None:
     clock.forward(hours=2)
     answer = operator.post("/admin/chains/1", FIELDS | {"password": "secret"}, headers=OWN)
     assert answer.status_code == 401
     assert "Your session has ended" in answer.text
-    assert kept(answer) == FIELDS
+    assert stored(answer) == FIELDS
     assert 'data-who="operator@example.org"' in answer.text
     assert "next=/admin/account/kept" in answer.text.replace("%2F", "/")
     assert "secret" not in answer.text and "<net>" not in answer.text
     operator.sign_in(email_of(Role.OPERATOR))
-    again = operator.post("/admin/chains/1", kept(answer))
+    again = operator.post("/admin/chains/1", stored(answer))
     assert "Main &lt;net&gt;" in again.text, "sent again it is a form of the page"
     assert operator.get("/admin/account/kept").status_code == 200
 
 
-def test_a_stale_token_keeps_what_was_typed(operator: Visitor, database: Database) -> None:
+def test_stale_token_returns_typed_values(operator: Visitor, database: Database) -> None:
     stale = operator.token()
     operator.post("/admin/sign-out")
     operator.sign_in(email_of(Role.OPERATOR))
     page = operator.client.post("/admin/chains/1", data=FIELDS | {"csrf_token": stale}, headers=OWN)
     assert page.status_code == 400
-    assert kept(page) == FIELDS
+    assert stored(page) == FIELDS
     (fresh,) = re.findall(r'name="csrf_token" value="([^"]+)"', page.text)
-    again = operator.client.post("/admin/chains/1", data=kept(page) | {"csrf_token": fresh})
+    again = operator.client.post("/admin/chains/1", data=stored(page) | {"csrf_token": fresh})
     assert again.status_code == 200 and "expired" not in again.text
     assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_a_large_form_is_kept_too(operator: Visitor, clock: MovableClock) -> None:
+def test_large_form_is_returned(operator: Visitor, clock: MovableClock) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(20_000))
     clock.forward(hours=2)
     answer = operator.post("/admin/blocked_addresses/new", {"text": text}, headers=OWN)
@@ -79,7 +72,7 @@ def test_a_large_form_is_kept_too(operator: Visitor, clock: MovableClock) -> Non
     "headers",
     [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {"Origin": "https://evil.example"}],
 )
-def test_nothing_that_another_site_sent_is_kept(
+def test_form_of_another_site_is_not_returned(
     operator: Visitor, clock: MovableClock, headers: dict[str, str]
 ) -> None:
     page = operator.client.post("/admin/chains/1", data=FIELDS, headers=headers)
@@ -89,9 +82,9 @@ def test_nothing_that_another_site_sent_is_kept(
     assert gone.status_code == 302 and gone.location.startswith("/admin/sign-in")
 
 
-def test_older_browsers_tell_by_the_origin(operator: Visitor) -> None:
+def test_origin_header_names_the_site(operator: Visitor) -> None:
     page = operator.client.post("/admin/chains/1", data=FIELDS, headers={"Origin": "http://localhost"})
-    assert kept(page) == FIELDS
+    assert stored(page) == FIELDS
 
 
 def test_expired_sign_in_page_returns(app: Flask) -> None:
@@ -112,26 +105,24 @@ def out(visitor: Visitor) -> str:
 
 
 @pytest.mark.every_database
-def test_the_other_browser_is_told_why(app: Flask, network: Flask) -> None:
-    here = signed_in(app, Role.VIEWER)
+def test_other_browser_sees_why_it_is_out(app: Flask, network: Flask, viewer: Visitor) -> None:
     there, third = Visitor(app), Visitor(app)
     there.sign_in(VIEWER)
     third.sign_in(VIEWER)
-    here.post("/admin/account/sign-out-everywhere")
+    viewer.post("/admin/account/sign-out-everywhere")
     assert "You signed out everywhere from another browser." in out(there)
     answer = third.post("/admin/chains/1", FIELDS, headers=OWN)
     assert "You signed out everywhere from another browser." in answer.text
-    assert kept(answer) == FIELDS
-    assert "Your session has ended" not in here.get("/admin/sign-in").text
+    assert stored(answer) == FIELDS
+    assert "Your session has ended" not in viewer.get("/admin/sign-in").text
     for visitor in (there, third):
         assert "session has ended" not in visitor.get("/admin/sign-in").text, "said once"
 
 
-def test_each_reason_has_its_words(app: Flask, network: Flask) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_each_sign_out_shows_its_reason(app: Flask, network: Flask, admin: Visitor) -> None:
     account = add_account(app, Role.VIEWER)
     page = f"/admin/operators/{account}"
-    said = []
+    shown_text = []
     for path, fields in (
         (f"{page}/end-sessions", {}),
         (page, {"role": "viewer", "active": "y", "second_factor_required": "y"}),
@@ -143,13 +134,13 @@ def test_each_reason_has_its_words(app: Flask, network: Flask) -> None:
         visitor.sign_in(VIEWER)
         assert visitor.inside
         admin.post(path, fields)
-        said.append(out(visitor))
-    assert "An administrator signed you out" in said[0]
-    assert "second factor of your account was changed or is now required" in said[1]
-    assert "Your account was turned off" in said[2]
+        shown_text.append(out(visitor))
+    assert "An administrator signed you out" in shown_text[0]
+    assert "second factor of your account was changed or is now required" in shown_text[1]
+    assert "Your account was turned off" in shown_text[2]
 
 
-def test_reset_of_a_passkey_names_the_second_factor(app: Flask, network: Flask) -> None:
+def test_passkey_reset_shows_its_reason(app: Flask, network: Flask) -> None:
     admin, visitor = signed_in(app, Role.ADMIN), signed_in(app, Role.VIEWER)
     assert add_passkey(visitor, Authenticator()).status_code == 302
     account = find_account(part_of(app, Database), email=VIEWER)
@@ -175,9 +166,7 @@ def test_one_session_is_signed_out(app: Flask, network: Flask, database: Databas
     ]
 
 
-def test_ended_sessions_are_forgotten_with_their_cookies(
-    app: Flask, clock: MovableClock, database: Database
-) -> None:
+def test_ended_sessions_are_deleted(app: Flask, clock: MovableClock, database: Database) -> None:
     signed_in(app, Role.VIEWER).post("/admin/account/sign-out-everywhere")
 
     def rows() -> int:
@@ -190,22 +179,3 @@ def test_ended_sessions_are_forgotten_with_their_cookies(
     clock.forward(hours=1)
     Visitor(app).sign_in(VIEWER)
     assert rows() == 2
-
-
-def test_account_requires_second_factor_setup(app: Flask, database: Database) -> None:
-    admin = signed_in(app, Role.ADMIN)
-    fields = {"email": "new@example.org", "password": "first password of it", "role": "viewer"}
-    admin.post("/admin/operators/new", fields | {"second_factor_required": "y"})
-    made = find_account(database, email="new@example.org")
-    assert made and made.second_factor_required and made.must_change_password
-    visitor = Visitor(app)
-    assert (
-        visitor.sign_in("new@example.org", "first password of it").location == "/admin/account/second-factor"
-    )
-    admin.post("/admin/operators/new", fields | {"email": "other@example.org"})
-    other = find_account(database, email="other@example.org")
-    assert other and not other.second_factor_required and other.must_change_password
-    assert visitor.sign_in("other@example.org", "first password of it").status_code == 302
-    assert visitor.get("/admin/").location == "/admin/account/password"
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Operator)) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.actors import TESTER
 from tests.applications import Audited
 from tests.builders.network import text
 from tests.console.forms import form_of
-from tests.console.large import tripled_document
+from tests.console.large import production_document
 from tests.console.visitor import Visitor, signed_in
 from tests.databases import SharedDatabase
 from tests.network.services.network_kit import VAULT
@@ -66,7 +67,7 @@ def test_tokens_of_a_large_chain_are_chosen_first(large: Flask, operator: Visito
 
 
 @pytest.mark.every_database
-def test_all_tokens_of_the_largest_chain_are_copied(large: Flask, operator: Visitor) -> None:
+def test_largest_chain_is_copied_whole(large: Flask, operator: Visitor) -> None:
     before = tripled_document()
     tokens = [row["symbol"] for row in of_ethereum(before, "tokens")]
     path = f"/admin/connect/?like={ETHEREUM}&chosen=1&" + "&".join(f"token={symbol}" for symbol in tokens)
@@ -86,3 +87,28 @@ def test_forms_before_signing_in_are_small(large: Flask) -> None:
     stranger = large.test_client()
     fields = {f"field{n}": "" for n in range(101)}
     assert stranger.post("/admin/sign-in", data=fields).status_code == 413
+
+
+HEX = re.compile("0x[0-9a-fA-F]+")
+
+
+def tripled_document() -> dict[str, Any]:
+    """The recorded configuration with three tokens, pools and routes for each."""
+    document = production_document()
+    for section in ("tokens", "pools", "routes"):
+        rows = document[section]
+        document[section] = [_another(row, number) for number in range(3) for row in rows]
+    return document
+
+
+def _another(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """The row for another token, which has a contract of its own."""
+    if number == 0:
+        return row
+    own = {"symbol": f"{row['symbol']}{number}"}
+    contract = row.get("address", "")
+    if HEX.fullmatch(contract):
+        own["address"] = f"0x{int(contract, 16) ^ number:0{len(contract) - 2}x}"
+    elif contract:
+        own["address"] = f"{contract}{number}"
+    return row | own

@@ -1,16 +1,19 @@
-"""Blocking one or many at once, looked at line by line; the lists of blocks."""
+"""Blocks: one or many at once, validated line by line, for ever or until a time."""
 
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
+from flask import Flask
 
+from app.accounts.rules.roles import Role
 from app.db.database import Database
-from tests.console.forms import form_of, send
-from tests.console.visitor import Visitor
-from tests.network.services.edits.kit import document, records
-from tests.network.services.network_kit import VILLAIN
+from tests.console.forms import form_of, save, send
+from tests.console.visitor import MovableClock, Visitor, email_of, visitor_of
+from tests.network.services.edits.kit import document, records, shown
+from tests.network.services.network_kit import CONTRACT, VAULT, VILLAIN
 
 PATH = "/admin/blocked_addresses/new"
 
@@ -39,18 +42,7 @@ def test_many_addresses_at_once(operator: Visitor, database: Database) -> None:
     assert "blocked already" in again.text
 
 
-def test_one_address(operator: Visitor, database: Database) -> None:
-    given = operator.get(PATH, query_string={"address": address(1)})
-    assert form_of(given)["text"] == address(1)
-    preview = send(operator, PATH, given, reason="stolen")
-    assert "Block 1 address?" in preview.text
-    assert send(operator, PATH, preview, confirm="1").status_code == 302
-    assert document(database)["blocked_addresses"][-1]["reason"] == "stolen"
-    listed = operator.get("/admin/blocked_addresses/").text
-    assert re.search(r"Done: [^<]*0x0+1", listed), listed
-
-
-def test_the_lists_are_tabs_of_one_page(operator: Visitor) -> None:
+def test_block_lists_are_tabs(operator: Visitor) -> None:
     tabs = {"blocked_addresses": "Addresses", "blocked_networks": "Networks", "route_blocks": "Routes"}
     for name, label in tabs.items():
         page = operator.get(f"/admin/{name}/").text
@@ -64,7 +56,7 @@ def test_the_lists_are_tabs_of_one_page(operator: Visitor) -> None:
         assert re.findall(r'aria-current="page">(\w+)<', nav) == [label]
 
 
-def test_a_wrong_line_stops_the_list(operator: Visitor, database: Database) -> None:
+def test_wrong_line_stops_the_list(operator: Visitor, database: Database) -> None:
     preview = send(operator, PATH, text=f"{address(1)}\r\n0x12\r\n<b>x,y</b>")
     assert "2 lines have errors" in preview.text
     assert "&lt;b&gt;x,y&lt;/b&gt;" in preview.text
@@ -91,10 +83,83 @@ def test_networks(operator: Visitor, database: Database) -> None:
     assert operator.post(path, {"text": "10.0.0.0/8", "source": "x"}).status_code == 400, "has no source"
 
 
-@pytest.mark.slow
-def test_ten_thousand_lines(operator: Visitor, database: Database) -> None:
-    text = "\r\n".join(address(n) for n in range(1, 10_001))
-    preview = send(operator, PATH, text=text)
-    assert "Block 10" in preview.text
-    assert send(operator, PATH, preview, confirm="1").status_code == 302
-    assert len(document(database)["blocked_addresses"]) == 10_001
+SOMEBODY = "0x00000000000000000000000000000000000000A1"
+
+
+def written(clock: MovableClock, **ahead: int) -> str:
+    return f"{clock() + timedelta(**ahead):%Y-%m-%dT%H:%M:%SZ}"
+
+
+@pytest.mark.parametrize(
+    ("preset", "ahead"), [("1h", {"hours": 1}), ("24h", {"days": 1}), ("7d", {"days": 7})]
+)
+def test_network_is_blocked_for_a_time(
+    operator: Visitor, database: Database, clock: MovableClock, preset: str, ahead: dict[str, int]
+) -> None:
+    end = written(clock, **ahead)
+    preview = send(operator, "/admin/blocked_networks/new", text="198.51.100.7", expires_at_in=preset)
+    assert end.replace("T", " ").removesuffix("Z") + " UTC" in preview.text
+    clock.forward(minutes=2)
+    assert send(operator, "/admin/blocked_networks/new", preview, confirm="1").status_code == 302
+    row = document(database)["blocked_networks"][-1]
+    assert row["cidr"] == "198.51.100.7/32", "a single address is the network of itself"
+    assert row["expires_at"] == end, "what the preview showed, however long it was looked at"
+
+
+def test_presets_of_pasted_lists_and_routes(
+    app: Flask, operator: Visitor, database: Database, clock: MovableClock
+) -> None:
+    end = written(clock, hours=1)
+    save(operator, "/admin/blocked_addresses/new", text=SOMEBODY, expires_at_in="1h")
+    assert document(database)["blocked_addresses"][-1]["expires_at"] == end
+    block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "expires_at_in": "1h"}
+    save(operator, "/admin/route_blocks/new", **block)
+    assert document(database)["route_blocks"][-1]["expires_at"] == end
+    page = operator.get("/admin/route_blocks/").text
+    assert page.count("active</span>") == 2
+    clock.forward(hours=1)
+    operator = visitor_of(app, email_of(Role.OPERATOR))
+    assert "ended</span>" in operator.get("/admin/route_blocks/").text
+    assert (
+        "choose one of these"
+        in send(operator, "/admin/blocked_networks/new", text="10.0.0.1", expires_at_in="9h").text.casefold()
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (CONTRACT[56].lower(), "is one of our contracts: bridge contract of BNB Chain"),
+        (VAULT, "is one of our contracts: vault of pegged pair of CELR, Ethereum to Optimism"),
+        (
+            "0xdAC17F958D2ee523a2206206994597C13D831ec7",
+            "one of our contracts: contract of token USDT on Ethereum",
+        ),
+        ("0x" + "0" * 40, "does not look like an account: it is the zero address"),
+        ("0x" + "1f" * 32, "hash or a transfer ID"),
+        ("somebody", "it is not an EVM address"),
+        ("0x1619DE6B6B20eD217a58d00f37B9d47C7663feCb", "its checksum is wrong"),
+    ],
+)
+def test_doubtful_address_needs_confirmation(operator: Visitor, address: str, words: str) -> None:
+    assert words in send(operator, "/admin/blocked_addresses/new", text=address).text
+    many = send(operator, "/admin/blocked_addresses/new", text=f"{address}\n{SOMEBODY}")
+    assert words in many.text
+    assert 'name="confirm"' in many.text, "a doubt is no refusal"
+
+
+def test_ordinary_account_is_not_doubted(operator: Visitor) -> None:
+    for address in (SOMEBODY, SOMEBODY.lower(), SOMEBODY.upper().replace("0X", "0x")):
+        preview = send(operator, "/admin/blocked_addresses/new", text=address)
+        assert "does not look like an account" not in preview.text
+        assert "one of our contracts" not in preview.text
+
+
+def test_chain_is_picked_or_typed(operator: Visitor, database: Database) -> None:
+    """From a list, or by its id."""
+    page = operator.get("/admin/route_blocks/new")
+    assert '<option value="56">BNB Chain (56)</option>' in page.text
+    given = operator.get("/admin/route_blocks/new", query_string={"src_chain_id": "777", "symbol": "USDT"})
+    assert (form_of(given)["src_chain_id"], form_of(given)["src_chain_id_other"]) == ("other", "777")
+    path = f"/admin/route_blocks/{shown(database, 'route_blocks', 'USDT', 10, 56).row_id}"
+    assert "Optimism" in operator.get(path).text

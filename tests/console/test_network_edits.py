@@ -1,4 +1,4 @@
-"""Each section through its forms: added, changed, removed; what is wrong is told beside the field."""
+"""Each section through its forms: added, changed, removed; errors are shown at their field."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.accounts.rules.roles import Role
 from app.db.database import Database
 from tests.console.edits import CHANGES, NEW, added, key_of_last, new_page
 from tests.console.forms import form_of, save, send
-from tests.console.visitor import Visitor, signed_in
+from tests.console.visitor import Visitor
 from tests.network.services.edits.kit import add_transfer, document, records, shown
 from tests.network.services.network_kit import CONTRACT, VAULT
 from tests.network.services.network_kit import network as small_network
@@ -51,7 +50,7 @@ ADDED_BY = {
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_a_row_comes_changes_and_goes(operator: Visitor, database: Database, section: str) -> None:
+def test_row_is_added_changed_and_removed(operator: Visitor, database: Database, section: str) -> None:
     count = len(document(database)[section])
     first = send(operator, new_page(section), **NEW[section])
     assert 'name="confirm"' in first.text, first.text
@@ -75,15 +74,15 @@ def test_a_row_comes_changes_and_goes(operator: Visitor, database: Database, sec
     assert "Removed" in preview.text
     assert send(operator, f"{path}/remove", preview, confirm="1").status_code == 302
     assert len(document(database)[section]) == count
-    kept = [record for record in records(database) if record.action.startswith("network.")]
+    stored = [record for record in records(database) if record.action.startswith("network.")]
     first_action = ADDED_BY.get(section, "network.create")
-    assert [record.action for record in kept] == [first_action, "network.edit", "network.remove"]
-    assert {record.actor for record in kept} == {"operator@example.org"}
+    assert [record.action for record in stored] == [first_action, "network.edit", "network.remove"]
+    assert {record.actor for record in stored} == {"operator@example.org"}
     assert operator.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_one_field_says_why(operator: Visitor, database: Database, section: str) -> None:
+def test_one_field_holds_the_reason(operator: Visitor, database: Database, section: str) -> None:
     path = new_page(section)
     preview = form_of(send(operator, path, **NEW[section]))
     assert "confirm" not in preview
@@ -131,6 +130,10 @@ WRONG = [
     ("pools", {"total_cap": "1.5", "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
     ("pools", {"total_cap": "1.5", "total_cap_unit": "wei"}, "Choose whole tokens or smallest units"),
     ("pools", {"total_cap": "1" + "0" * 78}, "at most 2^256-1"),
+    ("pools", {"total_cap": "1e6"}, "is not a number"),
+    ("pools", {"total_cap": "-1"}, "is not a number"),
+    ("pools", {"total_cap": "²", "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
+    ("pools", {"total_cap": "9" * 121, "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
     ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
@@ -197,7 +200,7 @@ def test_fields_fixed_by_transfers_are_refused(operator: Visitor, database: Data
     assert document(database)["chains"] == small_network()["chains"]
 
 
-def test_what_is_in_use_names_its_users(operator: Visitor, database: Database) -> None:
+def test_row_in_use_names_its_users(operator: Visitor, database: Database) -> None:
     add_transfer(database, 1)
     answer = operator.get("/admin/chains/56/remove")
     route = shown(database, "routes", "USDT", 1, 56).row_id
@@ -207,8 +210,7 @@ def test_what_is_in_use_names_its_users(operator: Visitor, database: Database) -
     assert len(document(database)["chains"]) == 3
 
 
-def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Flask) -> None:
-    viewer = signed_in(app, Role.VIEWER)
+def test_viewer_sees_row_but_cannot_edit(network: Flask, viewer: Visitor) -> None:
     page = viewer.get("/admin/chains/1")
     assert "Ethereum" in page.text
     assert "<fieldset disabled" in page.text
@@ -217,7 +219,7 @@ def test_viewer_sees_row_but_cannot_edit(app: Flask, network: Flask) -> None:
     assert viewer.post("/admin/chains/1", {"name": "x"}).status_code == 403
 
 
-def test_a_pool_shows_what_the_feed_added(operator: Visitor, database: Database) -> None:
+def test_pool_shows_its_balance(operator: Visitor, database: Database) -> None:
     page = operator.get(f"/admin/pools/{shown(database, 'pools', 1, 'USDT').row_id}")
     assert "What the pool holds" in page.text
     assert "5 000 000" in page.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")

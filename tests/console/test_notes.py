@@ -70,7 +70,7 @@ def test_refused_note_stays_in_its_field(app: Flask, sandbox: Flask) -> None:
     assert operator.post(f"/admin/transfers/0x{'99' * 32}/notes", {"text": "x"}).status_code == 404
 
 
-def test_its_writer_or_an_administrator_removes_it(app: Flask, sandbox: Flask) -> None:
+def test_writer_or_administrator_removes_note(app: Flask, sandbox: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     written(operator, "mine")
     written(operator, "mine, too")
@@ -103,7 +103,7 @@ def test_audit_log_omits_note_texts(app: Flask, sandbox: Flask, database: Databa
     assert "Jane" not in f"{added}{removed}"
 
 
-def test_a_replay_leaves_them(app: Flask, sandbox: Flask, database: Database, audited: Audited) -> None:
+def test_replay_leaves_notes(app: Flask, sandbox: Flask, database: Database, audited: Audited) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
     with app.app_context():
         replay(*audited, actor=TESTER)
@@ -121,7 +121,6 @@ def test_notes_go_when_their_transfer_is_pruned(
     assert count_notes(database, [KEY]) == {}
 
 
-@pytest.mark.one_database
 def test_there_is_a_bound(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_NOTES < 1_000
     monkeypatch.setattr("app.transfers.services.notes.MOST_NOTES", 2)

@@ -7,21 +7,22 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from flask import Flask
 from markupsafe import Markup
-from werkzeug.test import TestResponse
 
 from app.accounts.rules.roles import Role
 from app.console.network.names import readable
 from app.console.shell.formats import when
+from app.db.database import Database
 from tests.applications import OpenApp
-from tests.console.documents import changed_file
-from tests.console.forms import form_of, send
+from tests.console.edits import changed_file
+from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor
 from tests.console.walking import tell, walk
+from tests.network.services.edits.kit import shown
 
 WRONG: Final[Mapping[str, re.Pattern[str]]] = {
     "a chain by its id": re.compile(r"\bchains? \d+\b", re.I),
@@ -84,22 +85,6 @@ def app(open_app: OpenApp) -> Flask:
     return open_app(two_persons=("pegged_pairs",))
 
 
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Every page of the console that anybody opens meanwhile, by its address."""
-    pages: dict[str, str] = {}
-    get = Visitor.get
-
-    def note(self: Visitor, path: str, *args: Any, **kwargs: Any) -> TestResponse:
-        answer = get(self, path, *args, **kwargs)
-        if path.startswith("/admin/") and answer.mimetype == "text/html" and answer.status_code == 200:
-            pages[path] = answer.text
-        return answer
-
-    monkeypatch.setattr(Visitor, "get", note)
-    return pages
-
-
 def complaints(pages: Mapping[str, str]) -> str:
     """What is wrong on any of them, each once."""
     found = {words: path for path, page in pages.items() for words in wrong_words(page)}
@@ -107,10 +92,10 @@ def complaints(pages: Mapping[str, str]) -> str:
     return "\n".join(wrong[:40])
 
 
-def test_no_page_shows_internal_names(app: Flask, sandbox: Flask, pages: dict[str, str]) -> None:
+def test_no_page_shows_internal_names(app: Flask, sandbox: Flask) -> None:
     """Every kind of page that links lead to, as an administrator sees it."""
     tell(app)
-    walk(app, Role.ADMIN)
+    pages = {path: page for path, page in walk(app, Role.ADMIN).texts.items() if path.startswith("/admin/")}
     assert len(pages) > 60
     assert not complaints(pages), complaints(pages)
 
@@ -188,3 +173,18 @@ def test_sentences_of_services_are_readable(app: Flask, sandbox: Flask, written:
         assert str(readable(written)) == shown
         linked = Markup('<a href="/x">{}</a>: chain 10').format("chain 1 & <b>")
         assert str(readable(linked)) == '<a href="/x">Ethereum &amp; &lt;b&gt;</a>: Optimism'
+
+
+CODES = re.compile(r'error_code|amount_too|&#34;&#34;|<td[^>]*>\s*(null|""|&#34;)', re.IGNORECASE)
+
+
+def test_differences_have_no_json(operator: Visitor, database: Database) -> None:
+    path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
+    preview = send(operator, path, base_fee="")
+    assert "<td" in preview.text and not CODES.search(preview.text)
+    assert ">none<" in preview.text
+    new = send(operator, "/admin/route_blocks/new", symbol="USDT", src_chain_id="1", dst_chain_id="56")
+    assert ">empty<" in new.text and not CODES.search(new.text)
+    save(operator, "/admin/route_blocks/new", symbol="USDT", src_chain_id="1", dst_chain_id="56")
+    record = re.findall(r'href="(/admin/audit/\d+)"', operator.get("/admin/audit/").text)[0]
+    assert not CODES.search(operator.get(record).text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -15,16 +17,20 @@ from app.audit.rules.records import Actor
 from app.console import accounts as accounts_page
 from app.db.database import Database
 from app.http.application import add_part
+from app.network.edits.entered import Switch
 from app.network.edits.save import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
-from tests.applications import Audited, Editing
-from tests.console.forms import EVERYTHING, send
-from tests.console.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.network.services.edits.kit import document, edited, shown
+from tests.applications import Audited, Editing, editing_of
+from tests.console.edits import BASE, PATH, changed_file
+from tests.console.forms import EVERYTHING, form_of, save, send
+from tests.console.visitor import MovableClock, Visitor, add_account, signed_in, visitor_of
+from tests.network.services.edits.kit import document, edited, records, shown
+from tests.network.services.network_kit import text
 
 WHY = "agreed in ticket 7"
 PAGE = "/admin/proposals/1"
+SECOND = "second@example.org"
 
 
 @pytest.fixture
@@ -46,23 +52,16 @@ def first(app: Flask, guarded: Flask) -> Visitor:
     return visitor
 
 
-def another(app: Flask, role: Role) -> Visitor:
-    add_account(app, role, "second@example.org")
-    visitor = Visitor(app)
-    assert visitor.sign_in("second@example.org").status_code == 302
-    return visitor
-
-
-def test_the_second_sees_the_same_and_approves(app: Flask, first: Visitor, database: Database) -> None:
+def test_second_person_approves(app: Flask, first: Visitor, database: Database) -> None:
     own = first.get(PAGE).text
-    second = another(app, Role.OPERATOR)
+    second = signed_in(app, Role.OPERATOR, SECOND)
     page = second.get(PAGE).text
-    for text in (own, page):
-        assert "Change chain Ethereum (1)" in text
-        assert 'class="come break">Mainnet<' in text
-        assert 'class="come break">13<' in text
-        assert WHY in text
-        assert "operator@example.org" in text
+    for shown_text in (own, page):
+        assert "Change chain Ethereum (1)" in shown_text
+        assert 'class="come break">Mainnet<' in shown_text
+        assert 'class="come break">13<' in shown_text
+        assert WHY in shown_text
+        assert "operator@example.org" in shown_text
     assert f"{PAGE}/approve" not in own
     assert f"{PAGE}/withdraw" in own
     assert f"{PAGE}/approve" in page
@@ -84,7 +83,7 @@ def test_nobody_approves_their_own(first: Visitor, database: Database) -> None:
 
 
 def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, database: Database) -> None:
-    viewer = another(app, Role.VIEWER)
+    viewer = signed_in(app, Role.VIEWER, SECOND)
     page = viewer.get(PAGE)
     assert page.status_code == 200
     assert "To approve it, an account needs the role operator" in page.text
@@ -101,7 +100,7 @@ def test_conflict_is_shown_and_blocks_approval(
 ) -> None:
     alone = TwoPersons()
     save_edit(*audited, alone, edited(database, "chains", 1, block_delay=99), actor=TESTER)
-    second = another(app, Role.OPERATOR)
+    second = signed_in(app, Role.OPERATOR, SECOND)
     page = second.get(PAGE).text
     assert "was changed" in page
     assert "It cannot be approved" in page
@@ -117,19 +116,7 @@ def test_conflict_is_shown_and_blocks_approval(
     assert "too late" in second.get(PAGE).text
 
 
-def test_it_ends_by_itself(app: Flask, first: Visitor, clock: MovableClock) -> None:
-    clock.forward(hours=72)
-    again = Visitor(app)
-    again.sign_in("operator@example.org")
-    page = again.get(PAGE).text
-    assert "expired" in page
-    assert "<h2>Withdraw</h2>" not in page
-    assert 'class="badge"' not in page
-    assert "two persons: expire" in again.get("/admin/audit/").text
-
-
-def test_accounts_are_for_administrators(app: Flask, guarded: Flask) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_accounts_are_for_administrators(app: Flask, guarded: Flask, admin: Visitor) -> None:
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
     assert "enter a reason" in refused.text.lower()
@@ -137,21 +124,19 @@ def test_accounts_are_for_administrators(app: Flask, guarded: Flask) -> None:
     page = admin.get(PAGE).text
     assert "Create account carol@example.org with the role operator" in page
     assert "long enough" not in page
-    operator = another(app, Role.OPERATOR)
+    operator = signed_in(app, Role.OPERATOR, SECOND)
     assert operator.get(PAGE).status_code == 404
     assert operator.post(f"{PAGE}/approve").status_code == 404
     assert "carol" not in operator.get("/admin/proposals/").text
     assert 'class="badge"' not in operator.get("/admin/").text
-    add_account(app, Role.ADMIN, "other@example.org")
-    other = Visitor(app)
-    other.sign_in("other@example.org")
+    other = signed_in(app, Role.ADMIN, "other@example.org")
     other.post(f"{PAGE}/approve")
     carol = Visitor(app)
     assert carol.sign_in("carol@example.org", "a long enough password").location == "/admin/"
 
 
-def test_what_is_made_up_is_refused(app: Flask, first: Visitor, database: Database) -> None:
-    second = another(app, Role.OPERATOR)
+def test_unknown_proposal_is_refused(app: Flask, first: Visitor, database: Database) -> None:
+    second = signed_in(app, Role.OPERATOR, SECOND)
     for path in ("/admin/proposals/99", "/admin/proposals/99999999999999999999"):
         assert second.get(path).status_code == 404
         assert second.post(f"{path}/approve").status_code == 404
@@ -162,19 +147,6 @@ def test_what_is_made_up_is_refused(app: Flask, first: Visitor, database: Databa
     assert second.get("/admin/proposals/?before=-1").status_code == 200
     assert second.get(f"/admin/proposals/?before={'9' * 30}").status_code == 200
     assert document(database)["chains"][0]["name"] == "Ethereum"
-
-
-def test_base_fee_proposal_shows_each_row(app: Flask, first: Visitor, database: Database) -> None:
-    path = "/admin/routes/base-fees"
-    preview = send(first, path, dst_chain_id="56", how="factor", factor="2")
-    assert "Propose 1 base fee" in preview.text
-    assert "enter a reason" in send(first, path, preview, confirm="1").text.lower()
-    answer = send(first, path, preview, confirm="1", change_reason=WHY)
-    assert answer.location == "/admin/proposals/2"
-    second = another(app, Role.OPERATOR)
-    assert "USDT from Ethereum to BNB Chain" in second.get("/admin/proposals/2").text
-    second.post("/admin/proposals/2/approve")
-    assert document(database)["routes"][0]["base_fee"] == "1210875056184023932"
 
 
 def test_row_not_shown_is_not_proposed(first: Visitor, database: Database) -> None:
@@ -211,7 +183,7 @@ def test_guarded_change_needs_a_proposal(
 
 
 @pytest.mark.parametrize("section", ["pools", "routes", "validators"])
-def test_one_administrator_cannot_make_guarded_token(
+def test_guarded_token_needs_second_person(
     app: Flask, network: Flask, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
     """Where a section that reporters change needs two persons."""
@@ -222,7 +194,7 @@ def test_one_administrator_cannot_make_guarded_token(
     (token,) = set(re.findall(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", made))
     assert feed(app, token).status_code == 401
     assert "ingest tokens" in admin.get("/admin/proposals/").text
-    second = another(app, Role.ADMIN)
+    second = signed_in(app, Role.ADMIN, SECOND)
     assert second.post(f"{PAGE}/approve").location == PAGE
     assert feed(app, token).status_code == 200
 
@@ -235,49 +207,46 @@ def feed(app: Flask, token: str) -> TestResponse:
     )
 
 
-def told(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
-    """What a page says about one's own proposals that were decided."""
+def decisions(visitor: Visitor, path: str = "/admin/chains/") -> list[str]:
+    """The decisions on the reader's own proposals that a page shows."""
     return re.findall(r'role="status">Your proposal ([^<]+)<a href="([^"]+)"', visitor.get(path).text)
 
 
 def test_decision_is_shown_to_proposer(app: Flask, first: Visitor, clock: MovableClock) -> None:
     """On every page."""
-    second = another(app, Role.OPERATOR)
-    assert not told(first)
+    second = signed_in(app, Role.OPERATOR, SECOND)
+    assert not decisions(first)
     second.post(f"{PAGE}/reject", {"reason": "no"})
     words = "“Change chain Ethereum (1)” was rejected by second@example.org. "
     for path in ("/admin/chains/", "/admin/", "/admin/audit/"):
-        assert told(first, path) == [(words, PAGE)]
-    assert not told(second), "only its proposer"
+        assert decisions(first, path) == [(words, PAGE)]
+    assert not decisions(second), "only its proposer"
     first.get(PAGE)
-    assert not told(first), "it was opened"
+    assert not decisions(first), "it was opened"
 
 
-def test_a_decision_is_shown_for_a_day(app: Flask, first: Visitor, clock: MovableClock) -> None:
-    another(app, Role.OPERATOR).post(f"{PAGE}/approve")
+def test_decision_is_shown_for_a_day(app: Flask, first: Visitor, clock: MovableClock) -> None:
+    signed_in(app, Role.OPERATOR, SECOND).post(f"{PAGE}/approve")
     for hours, times in ((23, 1), (2, 0)):
         clock.forward(hours=hours)
-        later = Visitor(app)
-        assert later.sign_in("operator@example.org").status_code == 302
-        assert len(told(later)) == times, hours
+        later = visitor_of(app, "operator@example.org")
+        assert len(decisions(later)) == times, hours
 
 
-def test_expired_proposal_is_shown_withdrawn_is_not(app: Flask, first: Visitor, clock: MovableClock) -> None:
+def test_expired_proposal_is_shown(app: Flask, first: Visitor, clock: MovableClock) -> None:
     send(first, "/admin/chains/10", name="Other", confirm="1", change_reason=WHY)
     first.post("/admin/proposals/2/withdraw", {"reason": "no"})
-    assert not told(first)
+    assert not decisions(first)
     clock.forward(hours=73)
-    later = Visitor(app)
-    later.sign_in("operator@example.org")
+    later = visitor_of(app, "operator@example.org")
     later.get("/admin/proposals/")
-    assert told(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
+    assert decisions(later) == [("“Change chain Ethereum (1)” has expired. ", PAGE)]
 
 
 def test_row_shows_its_proposed_change(app: Flask, first: Visitor) -> None:
     fees = {"dst_chain_id": "56", "how": "factor", "factor": "2"}
-    preview = send(first, "/admin/routes/base-fees", **fees)
-    send(first, "/admin/routes/base-fees", preview, confirm="1", change_reason=WHY)
-    second = another(app, Role.OPERATOR)
+    save(first, "/admin/routes/base-fees", **fees, change_reason=WHY)
+    second = signed_in(app, Role.OPERATOR, SECOND)
     marked = re.findall(
         r'href="/admin/chains/(\d+)">[^<]*</a> <span class="pill pill-warn">change proposed',
         second.get("/admin/chains/").text,
@@ -289,3 +258,63 @@ def test_row_shows_its_proposed_change(app: Flask, first: Visitor) -> None:
     second.post(f"{PAGE}/approve")
     assert "change proposed" not in second.get("/admin/chains/").text
     assert "has proposed a change" not in second.get("/admin/chains/1").text
+
+
+CONFIRMED = {"change_reason": WHY, "confirm": "1"}
+STOPPED = frozenset({1, 10})
+
+
+@pytest.fixture
+def stopped(app: Flask, guarded: Flask) -> Flask:
+    """Two chains are stopped, and all is guarded."""
+    switch = Switch(STOPPED, True, "leak")
+    save_edit(*editing_of(app), switch, actor=TESTER, typed="stop 2 chains")
+    return app
+
+
+def connect(visitor: Visitor) -> TestResponse:
+    preview = send(visitor, PATH, **BASE)
+    assert "Propose to connect Base?" in preview.text
+    complaint = visitor.post(PATH, form_of(preview) | {"confirm": "1"})
+    assert "enter a reason" in complaint.text.casefold()
+    return visitor.post(PATH, form_of(complaint) | CONFIRMED)
+
+
+def resume(visitor: Visitor) -> TestResponse:
+    form = form_of(visitor.get("/admin/chains/resume?all=1")) | {"chain": ["1", "10"]}
+    return visitor.post("/admin/chains/resume", form | CONFIRMED)
+
+
+def take_over(visitor: Visitor) -> TestResponse:
+    rows = changed_file()
+    for row in rows["chains"]:
+        if row["id"] in STOPPED:
+            row |= {"disabled": True, "disabled_reason": "leak"}
+    page = visitor.post("/admin/document/compare", {"text": text(rows).decode()})
+    picks = {"whole": ["chains", "validators", "config_fields", "route_blocks"]}
+    preview = visitor.post("/admin/document/apply", form_of(page) | picks)
+    return visitor.post("/admin/document/apply", form_of(preview) | picks | CONFIRMED)
+
+
+KINDS: dict[str, tuple[Callable[[Visitor], TestResponse], str, Callable[[dict[str, Any]], bool]]] = {
+    "connect": (connect, "network.connect", lambda now: now["chains"][-1]["name"] == "Base"),
+    "resume": (resume, "network.resume", lambda now: not any(row["disabled"] for row in now["chains"])),
+    "document": (take_over, "network.import", lambda now: now["config_fields"][0]["name"] == "tag"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_person_applies_all_rows(app: Flask, stopped: Flask, database: Database, kind: str) -> None:
+    propose, action, made = KINDS[kind]
+    visitor, before = signed_in(app, Role.ADMIN), document(database)
+    assert propose(visitor).location == PAGE
+    assert document(database) == before
+    second = signed_in(app, Role.OPERATOR)
+    page = second.get(PAGE)
+    assert "Approve change" in page.text
+    assert "Effects" in page.text
+    assert second.post(f"{PAGE}/approve").location == PAGE
+    assert made(document(database))
+    record = next(row for row in records(database) if row.action == action)
+    assert "proposed by admin@example.org, approved by operator@example.org" in record.detail
+    assert second.get(f"/admin/audit/{record.id}").status_code == 200

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from flask import Flask
@@ -20,15 +20,17 @@ from app.db.database import Database
 from app.network.document import import_network
 from app.network.edits.restore import Undo
 from app.network.edits.save import preview_edit
+from app.network.from_configs import document_from_configs
 from tests.actors import TESTER
+from tests.amounts import few_or_many
 from tests.api.shapes import ESTIMATE
 from tests.applications import Editing
 from tests.builders.network import text
 from tests.console.forms import form_of, send
-from tests.console.large import SIZE
-from tests.console.priced import SMALLEST, TIMES, priced_document
+from tests.console.large import RECORDED, SIZE
 from tests.console.visitor import Visitor, signed_in
-from tests.everyday import SEED, volume
+
+SEED = 1
 
 SECONDS = 10
 """For the preview of the whole configuration."""
@@ -72,23 +74,23 @@ def small_rates(visitor: Visitor, document: Row, chain_id: int, symbol: str) -> 
         for src, dst in ((chain_id, other), (other, chain_id)):
             least = max(10 ** tokens[src]["decimal"], int(tokens[src].get("min_send") or 0))
             for doubled in range(6):
-                asked = {
+                requested = {
                     "src_chain_id": src, "dst_chain_id": dst, "token_symbol": symbol, "is_pegged": "false",
                     "amt": least << doubled, "slippage_tolerance": 1,
                 }  # fmt: skip
-                answer = visitor.client.get(ESTIMATE, query_string=asked).get_json()
+                answer = visitor.client.get(ESTIMATE, query_string=requested).get_json()
                 if not answer["err"]:
                     yield Fraction(str(answer["bridge_rate"]))
                     break
 
 
-@pytest.mark.one_database
-def test_reconnected_token_gives_nothing_away_unconfirmed(app: Flask, editing: Editing) -> None:
+@pytest.mark.parametrize("tokens", few_or_many(6, SIZE["pools"]))
+def test_reconnected_token_keeps_its_rates(app: Flask, editing: Editing, tokens: int) -> None:
     pick, seen = random.Random(SEED), Counter[str]()
     document = priced_document(pick)
     pools = [(row["chain_id"], row["symbol"]) for row in document["pools"]]
     visitor = signed_in(app, Role.OPERATOR)
-    for chain_id, symbol in pick.sample(pools, volume(len(pools), everyday=6)):
+    for chain_id, symbol in pick.sample(pools, tokens):
         import_network(*editing, text(without(document, chain_id, symbol)), actor=TESTER)
         path = f"/admin/connect/token?chain={chain_id}&symbol={symbol}"
         page = visitor.get(path)
@@ -106,13 +108,12 @@ def test_reconnected_token_gives_nothing_away_unconfirmed(app: Flask, editing: E
         for rate in small_rates(visitor, document, chain_id, symbol):
             seen["estimates"] += 1
             assert abs(rate - 1) <= ACCEPTED, (chain_id, symbol, rate)
-    assert seen["figures"] >= volume(500, everyday=10)
+    assert seen["figures"] >= 2 * tokens
     assert seen["warned"]
     assert seen["quiet"]
     assert seen["estimates"]
 
 
-@pytest.mark.one_database
 def test_whole_configuration_is_previewed_in_time(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:
@@ -124,3 +125,25 @@ def test_whole_configuration_is_previewed_in_time(
     assert time.monotonic() - started < SECONDS
     assert len(preview.trials) == SIZE["routes"]
     assert all(tried.figures for tried in preview.trials)
+
+
+SMALLEST: Final = 10_000
+"""Whole tokens in the smallest pools."""
+
+TIMES: Final = (1, 3, 10, 30, 100, 300, 1000)
+"""How many times as large the others are."""
+
+
+def priced_document(pick: random.Random) -> dict[str, Any]:
+    """The recorded configuration; a third of the routes are curves, the others have a rate of 1."""
+    document = dict(document_from_configs(RECORDED.read_bytes()).document)
+    units = {(token["chain_id"], token["symbol"]): 10 ** token["decimal"] for token in document["tokens"]}
+    for pool in document["pools"]:
+        liquidity = SMALLEST * pick.choice(TIMES) * units[pool["chain_id"], pool["symbol"]]
+        pool |= {"liquidity_added": str(liquidity), "total_cap": None, "epoch_cap": None}
+    for route in document["routes"]:
+        if not pick.randrange(3):
+            route["rate"] = {"model": "stableswap", "amplification": pick.randint(50, 2000)}
+        fee = units[route["dst_chain_id"], route["symbol"]] * pick.randrange(30) // 10
+        route |= {"base_fee": str(fee), "perc_fee_tiers": [{"from": "0", "ppm": 400}]}
+    return document

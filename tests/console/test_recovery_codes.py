@@ -21,8 +21,8 @@ from app.http.application import part_of
 from tests.actors import TESTER
 from tests.applications import Audited, Editing
 from tests.console.authenticator import Authenticator, add_passkey
-from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
+from tests.console.second_factor import begin_set_up, code_of, key_of, set_up
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in, visitor_of
 
 VIEWER = email_of(Role.VIEWER)
 PATH = "/admin/account/recovery-codes"
@@ -41,43 +41,35 @@ def recover(visitor: Visitor, code: str) -> Visitor:
     return visitor
 
 
-def test_second_factor_setup_leads_to_codes(app: Flask) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    assert not make(owner), "they stand in for a second factor, and there is none"
-    assert add_passkey(owner, Authenticator()).location == PATH
-    assert "You have none" in owner.get(PATH).text
-    codes = make(owner)
+def test_second_factor_setup_leads_to_codes(viewer: Visitor) -> None:
+    assert not make(viewer), "they stand in for a second factor, and there is none"
+    assert add_passkey(viewer, Authenticator()).location == PATH
+    assert "You have none" in viewer.get(PATH).text
+    codes = make(viewer)
     assert len(set(codes)) == RECOVERY_CODES
-    assert f"You have {RECOVERY_CODES} left" in owner.get(PATH).text
-    assert codes[0] not in owner.get(PATH).text, "shown once"
-    assert f"{RECOVERY_CODES} left" in owner.get("/admin/account/").text
-    assert add_passkey(owner, Authenticator(), "another").location == "/admin/account/"
+    assert f"You have {RECOVERY_CODES} left" in viewer.get(PATH).text
+    assert codes[0] not in viewer.get(PATH).text, "shown once"
+    assert f"{RECOVERY_CODES} left" in viewer.get("/admin/account/").text
+    assert add_passkey(viewer, Authenticator(), "another").location == "/admin/account/"
 
 
 def test_setup_at_sign_in_leads_to_codes(app: Flask) -> None:
     add_account(app, Role.VIEWER, second_factor_required=True)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
-    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
-    key = re.search(r'class="mono break">([^<]+)<', page)
-    assert key
-    assert visitor.post("/admin/sign-in/code", {"code": code_of(key[1])}).location == PATH
-    other = Visitor(app)
-    other.sign_in(VIEWER)
-    assert other.post("/admin/sign-in/code", {"code": code_of(key[1], 1)}).location == "/admin/"
+    visitor = visitor_of(app, VIEWER)
+    key = key_of(begin_set_up(visitor))
+    assert visitor.post("/admin/sign-in/code", {"code": code_of(key)}).location == PATH
+    other = visitor_of(app, VIEWER)
+    assert other.post("/admin/sign-in/code", {"code": code_of(key, 1)}).location == "/admin/"
 
 
-def test_password_change_leads_invited_operator_there(app: Flask) -> None:
+def test_invited_operator_is_led_to_codes(app: Flask) -> None:
     """The password that an administrator made has to be changed first, and hides the way from the setup."""
     admin, new = signed_in(app, Role.ADMIN), "Wickelrock 47 Zaunkoenig"
     fields = {"email": VIEWER, "password": PASSWORD, "role": "viewer", "second_factor_required": "y"}
     assert admin.post("/admin/operators/new", fields).status_code == 302
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
-    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
-    key = re.search(r'class="mono break">([^<]+)<', page)
-    assert key
-    visitor.post("/admin/sign-in/code", {"code": code_of(key[1])})
+    visitor = visitor_of(app, VIEWER)
+    key = key_of(begin_set_up(visitor))
+    visitor.post("/admin/sign-in/code", {"code": code_of(key)})
     assert visitor.get(PATH).location == CHANGE
     fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
     assert visitor.post(CHANGE, fields).location == PATH
@@ -86,32 +78,29 @@ def test_password_change_leads_invited_operator_there(app: Flask) -> None:
     assert visitor.post(CHANGE, fields).location == "/admin/account/", "it has codes now"
 
 
-def test_code_replaces_second_factor_once(app: Flask, database: Database) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    codes = make(owner)
+def test_code_replaces_second_factor_once(app: Flask, database: Database, viewer: Visitor) -> None:
+    set_up(viewer)
+    codes = make(viewer)
     visitor = recover(Visitor(app), codes[0].upper().replace("-", " ").replace("1", "l").replace("0", "O"))
     assert "9 recovery codes left" in visitor.get("/admin/").text
     assert not recover(Visitor(app), codes[0]).inside, "it is used up"
     assert not recover(Visitor(app), "0000-0000-0000-0000").inside
     assert recover(Visitor(app), codes[1]).inside
-    told = [(row.action, row.detail) for row in list_audit(database)]
-    assert ("recovery_code.use", "9 left") in told
-    assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in told
+    reported = [(row.action, row.detail) for row in list_audit(database)]
+    assert ("recovery_code.use", "9 left") in reported
+    assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in reported
 
 
-def test_new_codes_end_the_old_ones(app: Flask) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    old, new = make(owner), make(owner)
+def test_new_codes_end_the_old_ones(app: Flask, viewer: Visitor) -> None:
+    set_up(viewer)
+    old, new = make(viewer), make(viewer)
     assert not recover(Visitor(app), old[0]).inside
     assert recover(Visitor(app), new[0]).inside
 
 
-def test_a_code_alone_is_not_enough(app: Flask) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    code = make(owner)[0]
+def test_code_without_password_is_refused(app: Flask, viewer: Visitor) -> None:
+    set_up(viewer)
+    code = make(viewer)[0]
     visitor = Visitor(app)
     assert visitor.get("/admin/sign-in/recovery").location == "/admin/sign-in"
     visitor.post("/admin/sign-in/recovery", {"code": code})
@@ -122,12 +111,10 @@ def test_a_code_alone_is_not_enough(app: Flask) -> None:
     assert recover(Visitor(app), code).inside, "it was not used up"
 
 
-def test_guessing_codes_has_to_wait(app: Flask) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    code = make(owner)[0]
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
+def test_guessing_codes_has_to_wait(app: Flask, viewer: Visitor) -> None:
+    set_up(viewer)
+    code = make(viewer)[0]
+    visitor = visitor_of(app, VIEWER)
     for _ in range(5):
         visitor.post("/admin/sign-in/recovery", {"code": "0000-0000-0000-0000"})
     assert "Try again in" in visitor.post("/admin/sign-in/recovery", {"code": code}).text
@@ -135,36 +122,34 @@ def test_guessing_codes_has_to_wait(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("code", ["", " ", "\0", "é" * 300, "-" * 5000])
-def test_malformed_codes_are_wrong_ones(app: Flask, code: str) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    make(owner)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
+def test_malformed_codes_are_wrong_ones(app: Flask, code: str, viewer: Visitor) -> None:
+    set_up(viewer)
+    make(viewer)
+    visitor = visitor_of(app, VIEWER)
     assert visitor.post("/admin/sign-in/recovery", {"code": code}).status_code == 200
     assert not visitor.inside
 
 
-def test_inactive_account_cannot_use_codes(app: Flask, database: Database, editing: Editing) -> None:
-    owner = signed_in(app, Role.VIEWER)
-    set_up(owner)
-    code, account = make(owner)[0], _account(app)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
+def test_inactive_account_cannot_use_codes(
+    app: Flask, database: Database, editing: Editing, viewer: Visitor
+) -> None:
+    set_up(viewer)
+    code, account = make(viewer)[0], _account(app)
+    visitor = visitor_of(app, VIEWER)
     update_account(*editing, account, {"active": False}, actor=TESTER)
     visitor.post("/admin/sign-in/recovery", {"code": code})
     assert not visitor.inside
     assert recovery_codes_left(database, account) == RECOVERY_CODES
 
 
-def test_the_database_does_not_know_the_codes(app: Flask, database: Database, audited: Audited) -> None:
+def test_codes_are_stored_hashed(app: Flask, database: Database, audited: Audited) -> None:
     account = add_account(app, Role.VIEWER)
     codes = make_recovery_codes(*audited, account, actor=TESTER)
     with reading(database.engine) as connection:
-        kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
-    assert len(kept) == RECOVERY_CODES
+        stored = list(connection.scalars(select(OperatorRecoveryCode.digest)))
+    assert len(stored) == RECOVERY_CODES
     for code in codes:
-        assert not any(code.replace("-", "").encode() in digest for digest in kept)
+        assert not any(code.replace("-", "").encode() in digest for digest in stored)
 
 
 @pytest.mark.every_database

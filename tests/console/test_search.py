@@ -14,6 +14,7 @@ from app.db.database import Database
 from app.network.document import import_network
 from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.values.identifiers import TransferId
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.console.visitor import Visitor, signed_in
@@ -31,7 +32,7 @@ def found(visitor: Visitor, typed: str) -> str:
 
 
 def hits(visitor: Visitor, typed: str) -> list[tuple[str, str]]:
-    """Kind and title of everything beside transfers."""
+    """Kind and title of everything other than transfers."""
     page = visitor.get("/admin/search/", query_string={"q": typed}).text
     return [
         (kind, unescape(title))
@@ -39,10 +40,9 @@ def hits(visitor: Visitor, typed: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_every_page_has_the_box(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
+def test_every_page_has_the_box(sandbox: Flask, viewer: Visitor) -> None:
     for path in ("/admin/", "/admin/routes/", "/admin/audit/", f"/admin/transfers/{COMPLETED}"):
-        page = visitor.get(path).text
+        page = viewer.get(path).text
         assert page.count('action="/admin/search/"') == page.count('id="search"') == 1, path
         assert 'aria-keyshortcuts="/"' in page, path
 
@@ -50,7 +50,9 @@ def test_every_page_has_the_box(app: Flask, sandbox: Flask) -> None:
 def test_links_to_explorers_lead_to_the_transfer(
     app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
 ) -> None:
-    transaction = transfer_detail(database, snapshots, bytes.fromhex(COMPLETED[2:])).src_transaction
+    transaction = transfer_detail(
+        database, snapshots, TransferId(bytes.fromhex(COMPLETED[2:]))
+    ).src_transaction
     assert transaction
     assert transaction.link
     visitor = signed_in(app, Role.VIEWER)
@@ -64,29 +66,20 @@ def test_links_to_explorers_lead_to_the_transfer(
         assert found(visitor, link) == f"/admin/transfers/{COMPLETED}", link
 
 
-def test_an_id_as_pages_show_it(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    shown = f"{COMPLETED[:8]}…{COMPLETED[-6:]}"
-    assert found(visitor, shown) == f"/admin/transfers/{COMPLETED}"
-    assert found(visitor, f"0x0000...{COMPLETED[-4:]}") == f"/admin/transfers/{COMPLETED}"
-
-
-def test_one_match_opens_and_several_list(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert found(visitor, "bnb CHAIN") == "/admin/chains/56"
-    assert found(visitor, "42161") == "/admin/chains/42161"
-    assert re.fullmatch(r"/admin/tokens/\d+", found(visitor, "usdc polygon"))
-    listed = hits(visitor, "usdc")
+def test_one_match_opens_and_several_list(sandbox: Flask, viewer: Visitor) -> None:
+    assert found(viewer, "bnb CHAIN") == "/admin/chains/56"
+    assert found(viewer, "42161") == "/admin/chains/42161"
+    assert re.fullmatch(r"/admin/tokens/\d+", found(viewer, "usdc polygon"))
+    listed = hits(viewer, "usdc")
     assert len(listed) > 2
     assert {kind for kind, _ in listed} == {"Token"}
     assert ("Token", "USDC on Polygon") in listed
 
 
-def test_an_account_that_is_blocked_says_so(app: Flask, network: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert found(visitor, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
+def test_search_finds_block_of_account(network: Flask, viewer: Visitor) -> None:
+    assert found(viewer, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
     feed(network, sent(1, sender=VILLAIN, src_chain_id=1, dst_chain_id=56))
-    assert [kind for kind, _ in hits(visitor, VILLAIN)] == ["Block"]
+    assert [kind for kind, _ in hits(viewer, VILLAIN)] == ["Block"]
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "\0"])
@@ -117,7 +110,7 @@ def test_odd_texts_find_nothing(app: Flask, sandbox: Flask, typed: str) -> None:
     assert "No results" in answer.text
 
 
-def test_names_are_compared_without_regard_to_case(app: Flask, editing: Editing) -> None:
+def test_names_ignore_letter_case(app: Flask, editing: Editing) -> None:
     rows = network()
     rows["chains"][0]["name"] = "Straße & Co. <b>"
     import_network(*editing, text(rows), actor=TESTER)
@@ -136,25 +129,23 @@ def test_pages_are_found_by_their_names(app: Flask, sandbox: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_routes_are_found_by_both_chains(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    listed = hits(visitor, "usdt ethereum BNB")
+def test_routes_are_found_by_both_chains(sandbox: Flask, viewer: Visitor) -> None:
+    listed = hits(viewer, "usdt ethereum BNB")
     assert listed == [
         ("Route", "USDT from Ethereum to BNB Chain"),
         ("Route", "USDT from BNB Chain to Ethereum"),
     ]
-    assert hits(visitor, "route usdt from bnb to ethereum") == listed[::-1]
-    assert {kind for kind, _ in hits(visitor, "usdt 1 56")} == {"Route"}
-    assert len(hits(visitor, "route ethereum bnb")) > 2
-    page = visitor.get("/admin/search/", query_string={"q": "usdt ethereum bnb"}).text
+    assert hits(viewer, "route usdt from bnb to ethereum") == listed[::-1]
+    assert {kind for kind, _ in hits(viewer, "usdt 1 56")} == {"Route"}
+    assert len(hits(viewer, "route ethereum bnb")) > 2
+    page = viewer.get("/admin/search/", query_string={"q": "usdt ethereum bnb"}).text
     link = re.search(r'href="(/admin/routes/\d+)">USDT from Ethereum', page)
-    assert link and "from Ethereum to BNB Chain" in visitor.get(link[1]).text
+    assert link and "from Ethereum to BNB Chain" in viewer.get(link[1]).text
 
 
-def test_pools_are_found_by_their_word(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert re.fullmatch(r"/admin/pools/\d+", found(visitor, "pool usdt ethereum"))
-    listed = hits(visitor, "pool USDT")
+def test_pools_are_found_by_their_word(sandbox: Flask, viewer: Visitor) -> None:
+    assert re.fullmatch(r"/admin/pools/\d+", found(viewer, "pool usdt ethereum"))
+    listed = hits(viewer, "pool USDT")
     assert len(listed) > 2 and {kind for kind, _ in listed} == {"Pool"}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 import pytest
 from flask import Flask
@@ -12,17 +11,12 @@ from werkzeug.test import TestResponse
 
 from app.accounts.rules.roles import Role
 from app.accounts.services.account_changes import create_account
-from app.accounts.services.accounts import (
-    find_account,
-    new_uniquifier,
-    update_account,
-    use_code,
-)
+from app.accounts.services.accounts import find_account, update_account, use_code
 from app.db.database import Database
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.console.forms import form_of
-from tests.console.second_factor import REFUSED, VIEWER, code_of, set_up
+from tests.console.second_factor import REFUSED, VIEWER, begin_set_up, code_of, key_of, set_up
 from tests.console.visitor import (
     PASSWORD,
     MovableClock,
@@ -30,15 +24,15 @@ from tests.console.visitor import (
     add_account,
     email_of,
     signed_in,
+    visitor_of,
 )
 
 
-def test_password_opens_and_signing_out_closes(app: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert visitor.inside
-    cookie = visitor.cookie()
-    assert visitor.post("/admin/sign-out").status_code == 302
-    assert not visitor.inside
+def test_password_opens_and_signing_out_closes(app: Flask, viewer: Visitor) -> None:
+    assert viewer.inside
+    cookie = viewer.cookie()
+    assert viewer.post("/admin/sign-out").status_code == 302
+    assert not viewer.inside
     thief = Visitor(app)
     thief.client.set_cookie("console", cookie, path="/admin")
     assert not thief.inside, "a copied cookie must be worth nothing after signing out"
@@ -57,24 +51,9 @@ def test_sign_in_does_not_rehash_password(app: Flask, database: Database, editin
     assert now.password == made.password
 
 
-@pytest.mark.parametrize(
-    ("email", "password"),
-    [(VIEWER, "wrong password"), ("nobody@example.org", PASSWORD), ("", ""), (VIEWER, ""), ("x", "\0")],
-)
-def test_every_failure_answers_the_same(app: Flask, email: str, password: str) -> None:
-    add_account(app, Role.VIEWER)
-    visitor = Visitor(app)
-    answer = visitor.sign_in(email, password)
-    assert answer.status_code == 200
-    if email and password:
-        assert REFUSED in answer.text
-    assert not visitor.inside
-
-
 def test_inactive_account_stays_out(app: Flask, editing: Editing) -> None:
     account = add_account(app, Role.VIEWER)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
+    visitor = visitor_of(app, VIEWER)
     assert visitor.inside
     update_account(*editing, account, {"active": False}, actor=TESTER)
     assert not visitor.inside
@@ -108,7 +87,7 @@ def test_address_trying_many_accounts_waits(app: Flask, clock: MovableClock) -> 
     assert guesser.inside
 
 
-def test_the_session_is_new_after_signing_in(app: Flask) -> None:
+def test_session_is_new_after_sign_in(app: Flask) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     visitor.get("/admin/sign-in")
@@ -124,46 +103,24 @@ def test_the_session_is_new_after_signing_in(app: Flask) -> None:
 
 @pytest.mark.parametrize(("steps", "minutes"), [(1, 60), (13, 56)])
 def test_session_ends_unused_or_after_shift(
-    app: Flask, clock: MovableClock, steps: int, minutes: int
+    clock: MovableClock, steps: int, minutes: int, viewer: Visitor
 ) -> None:
-    visitor = signed_in(app, Role.VIEWER)
     for _ in range(steps - 1):
         clock.forward(minutes=minutes)
-        assert visitor.inside
+        assert viewer.inside
     clock.forward(minutes=minutes)
-    answer = visitor.get("/admin/operators/?page=2")
+    answer = viewer.get("/admin/operators/?page=2")
     assert answer.status_code == 302
     assert "ended=1" in answer.location
     assert "next=/admin/operators/?page%3D2" in answer.location.replace("%2F", "/").replace("%3F", "?")
 
 
-def test_signing_out_everywhere_ends_the_others_too(app: Flask) -> None:
-    here = signed_in(app, Role.VIEWER)
-    there = Visitor(app)
-    there.sign_in(VIEWER)
-    assert here.get("/admin/account/").text.count('pill-good">this one') == 1
-    assert here.post("/admin/account/sign-out-everywhere").status_code == 302
-    assert not here.inside
+def test_sign_out_everywhere_ends_all_sessions(app: Flask, viewer: Visitor) -> None:
+    there = visitor_of(app, VIEWER)
+    assert viewer.get("/admin/account/").text.count('pill-good">this one') == 1
+    assert viewer.post("/admin/account/sign-out-everywhere").status_code == 302
+    assert not viewer.inside
     assert not there.inside
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        "https://evil.example/",
-        "//evil.example/",
-        "/\\evil.example",
-        "javascript:alert(1)",
-        "https:evil.example",
-    ],
-)
-def test_next_never_leads_to_another_site(app: Flask, target: str) -> None:
-    add_account(app, Role.VIEWER)
-    visitor = Visitor(app)
-    fields = {"email": VIEWER, "password": PASSWORD, "next": target}
-    answer = visitor.post("/admin/sign-in", fields, query_string={"next": target})
-    leads_to = urljoin("http://localhost/admin/sign-in", answer.location or "")
-    assert urlsplit(leads_to)[:2] == ("http", "localhost")
 
 
 def test_next_leads_on_within_the_console(app: Flask) -> None:
@@ -191,17 +148,15 @@ def test_cookie_is_secure_and_hidden_from_scripts(app: Flask, host: str, secure:
         assert part in cookie
 
 
-def test_public_requests_know_nothing_of_the_console(app: Flask) -> None:
+def test_public_responses_have_no_console_headers(app: Flask) -> None:
     answer = signed_in(app, Role.VIEWER).get("/v2/getTransferConfigs")
     assert "Set-Cookie" not in answer.headers
     assert "Cookie" not in answer.headers.get("Vary", "")
     assert "script-src" not in answer.headers["Content-Security-Policy"]
 
 
-def test_changed_password_ends_other_sessions(app: Flask) -> None:
-    here = signed_in(app, Role.VIEWER)
-    there = Visitor(app)
-    there.sign_in(VIEWER)
+def test_changed_password_ends_other_sessions(app: Flask, viewer: Visitor) -> None:
+    there = visitor_of(app, VIEWER)
     new = "quite another password"
     for fields, complaint in (
         ({"password": "not mine", "new_password": new, "new_password_confirm": new}, "Wrong password"),
@@ -211,10 +166,10 @@ def test_changed_password_ends_other_sessions(app: Flask) -> None:
             "passwords do not match",
         ),
     ):
-        assert complaint in here.post("/admin/account/password", fields).text
+        assert complaint in viewer.post("/admin/account/password", fields).text
     fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
-    assert here.post("/admin/account/password", fields).status_code == 302
-    assert here.inside
+    assert viewer.post("/admin/account/password", fields).status_code == 302
+    assert viewer.inside
     assert not there.inside
     there.sign_in(VIEWER)
     assert not there.inside
@@ -230,15 +185,14 @@ def test_second_factor_codes_work_once(app: Flask) -> None:
     visitor = Visitor(app)
     answer = visitor.sign_in(VIEWER)
     assert answer.location.startswith("/admin/sign-in/code")
-    assert not visitor.inside, "the password alone is not enough"
+    assert not visitor.inside, "the password is not enough"
     visitor.sign_in(VIEWER)
     assert "code" in visitor.post("/admin/sign-in/code", {"code": "000000"}).text
     assert not visitor.inside
     code = code_of(secret)
     visitor.post("/admin/sign-in/code", {"code": code})
     assert visitor.inside
-    other = Visitor(app)
-    other.sign_in(VIEWER)
+    other = visitor_of(app, VIEWER)
     other.post("/admin/sign-in/code", {"code": code})
     assert not other.inside, "a code that was used is used up"
     other.post("/admin/sign-in/code", {"code": code_of(secret, 1)})
@@ -251,35 +205,22 @@ def test_one_code_lets_in_once(app: Flask, database: Database) -> None:
     assert [use_code(database, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
 
 
-def test_wrong_codes_have_to_wait_too(app: Flask) -> None:
-    secret = set_up(signed_in(app, Role.VIEWER))
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
-    for _ in range(5):
-        visitor.post("/admin/sign-in/code", {"code": "000000"})
-    assert "Try again in" in visitor.post("/admin/sign-in/code", {"code": code_of(secret)}).text
-    assert not visitor.inside
-
-
-def test_the_code_page_alone_leads_nowhere(app: Flask) -> None:
+def test_code_page_needs_password_first(app: Flask) -> None:
     assert Visitor(app).get("/admin/sign-in/code").location == "/admin/sign-in"
     assert Visitor(app).get("/admin/account/second-factor").location == "/admin/sign-in"
 
 
-def test_an_admin_can_require_a_second_factor(app: Flask, database: Database) -> None:
+def test_admin_requires_second_factor(app: Flask, database: Database) -> None:
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER)
+    visitor = visitor_of(app, VIEWER)
     wanted = {"role": "viewer", "active": "y", "second_factor_required": "y"}
     assert admin.post(f"/admin/operators/{account}", wanted).status_code == 302
     assert not visitor.inside, "sessions without the factor end"
     answer = visitor.sign_in(VIEWER)
     assert answer.location == "/admin/account/second-factor"
     assert not visitor.inside
-    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
-    key = re.search(r'class="mono break">([^<]+)<', page)
-    assert key
-    visitor.post("/admin/sign-in/code", {"code": code_of(key[1])})
+    key = key_of(begin_set_up(visitor))
+    visitor.post("/admin/sign-in/code", {"code": code_of(key)})
     assert visitor.inside
     page = visitor.get("/admin/account/second-factor").text
     assert "disable" not in page, "what is required cannot be switched off"
@@ -289,9 +230,8 @@ def test_an_admin_can_require_a_second_factor(app: Flask, database: Database) ->
     assert stored.tf_totp_secret
 
 
-def test_admin_resets_lost_second_factor(app: Flask, database: Database) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    set_up(visitor)
+def test_admin_resets_lost_second_factor(app: Flask, database: Database, viewer: Visitor) -> None:
+    set_up(viewer)
     admin = signed_in(app, Role.ADMIN)
     account = find_account(database, email=VIEWER)
     assert account
@@ -300,19 +240,18 @@ def test_admin_resets_lost_second_factor(app: Flask, database: Database) -> None
     link = f"/admin/operators/{account.id}/reset-second-factor"
     shown = admin.get(f"/admin/operators/{account.id}").text
     assert f'href="{link}"' in shown
-    assert f'action="{link}"' not in shown, "without a script nothing would ask"
-    asked = admin.get(link)
-    assert "The password alone is enough then" in asked.text
-    assert visitor.inside, "nothing has happened yet"
-    assert admin.post(link, form_of(asked)).status_code == 302
-    assert not visitor.inside
-    visitor.sign_in(VIEWER)
-    assert visitor.inside
+    assert f'action="{link}"' not in shown, "without a script there would be no confirmation"
+    requested = admin.get(link)
+    assert "The password alone is enough then" in requested.text
+    assert viewer.inside, "nothing has happened yet"
+    assert admin.post(link, form_of(requested)).status_code == 302
+    assert not viewer.inside
+    viewer.sign_in(VIEWER)
+    assert viewer.inside
 
 
 @pytest.mark.parametrize("change", [{"active": False}, {"role": "operator"}])
-def test_the_last_administrator_stays(app: Flask, change: dict[str, Any], database: Database) -> None:
-    admin = signed_in(app, Role.ADMIN)
+def test_last_administrator_stays(change: dict[str, Any], database: Database, admin: Visitor) -> None:
     account = find_account(database, email=email_of(Role.ADMIN))
     assert account
     fields = {"role": change.get("role", "admin")} | ({} if "active" in change else {"active": "y"})
@@ -345,14 +284,6 @@ def seen_in(page: TestResponse) -> str:
     return found[1]
 
 
-def test_a_new_name_for_sessions_ends_them(app: Flask, database: Database, editing: Editing) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    account = find_account(database, email=VIEWER)
-    assert account
-    update_account(*editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
-    assert not visitor.inside
-
-
 def test_account_form_ignores_other_fields(app: Flask, database: Database) -> None:
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.VIEWER)
     fields = {"role": "viewer", "active": "y", "email": "other@example.org", "password": "x" * 20}
@@ -361,3 +292,64 @@ def test_account_form_ignores_other_fields(app: Flask, database: Database) -> No
     stored = find_account(database, account_id=account)
     assert stored
     assert stored.email == VIEWER
+
+
+WRONG = "Wrong code"
+
+
+def action_of(page: TestResponse) -> str:
+    found = re.search(r'<form method="post" action="([^"]+)"', page.text)
+    assert found
+    return found[1]
+
+
+def assert_asked_again(page: TestResponse, key: str) -> None:
+    assert page.status_code == 200
+    assert key_of(page) == key
+    assert "data:image/svg+xml" in page.text
+    assert page.text.count(WRONG) == 1, "once, at the field"
+    (field,) = re.findall(r'<input[^>]* name="code"[^>]*>', page.text)
+    assert "autofocus" in field and 'aria-invalid="true"' in field
+
+
+def test_wrong_code_keeps_the_secret(app: Flask, viewer: Visitor) -> None:
+    page = begin_set_up(viewer)
+    key = key_of(page)
+    for _ in range(2):
+        page = viewer.post(action_of(page), {"code": "000000"})
+        assert_asked_again(page, key)
+    assert WRONG not in viewer.get("/admin/account/").text
+    assert key_of(begin_set_up(viewer)) == key, "begun again, the app has it still"
+    answer = viewer.post(action_of(page), {"code": code_of(key)})
+    assert answer.status_code == 302
+    again = begin_set_up(viewer)
+    assert key_of(again) != key, "what is confirmed is not given again"
+
+
+def test_at_the_first_sign_in_too(app: Flask) -> None:
+    add_account(app, Role.VIEWER, second_factor_required=True)
+    visitor = visitor_of(app, VIEWER)
+    key = key_of(begin_set_up(visitor))
+    page = visitor.post("/admin/sign-in/code", {"code": "000000"})
+    assert_asked_again(page, key)
+    assert not visitor.inside
+    visitor.post(action_of(page), {"code": code_of(key)})
+    assert visitor.inside
+
+
+def test_nobody_gets_the_secret_of_another(app: Flask) -> None:
+    for role in (Role.VIEWER, Role.OPERATOR):
+        add_account(app, role, second_factor_required=True)
+    visitor = visitor_of(app, VIEWER)
+    key = key_of(begin_set_up(visitor))
+    visitor.sign_in("operator@example.org")
+    assert key_of(begin_set_up(visitor)) != key
+
+
+def test_wrong_sign_in_code_shows_no_secret(app: Flask, viewer: Visitor) -> None:
+    page = begin_set_up(viewer)
+    key = key_of(page)
+    viewer.post(action_of(page), {"code": code_of(key)})
+    other = visitor_of(app, VIEWER)
+    refused = other.post("/admin/sign-in/code", {"code": "000000"})
+    assert WRONG in refused.text and "data:image/svg+xml" not in refused.text and key not in refused.text

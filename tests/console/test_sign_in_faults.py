@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 
 import pytest
 from flask import Flask
@@ -18,7 +19,7 @@ from app.db.engine import reading
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.console.second_factor import REFUSED, set_up
-from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in, visitor_of
 
 VIEWER = email_of(Role.VIEWER)
 NINES = "9" * 19
@@ -41,13 +42,17 @@ def recorded(database: Database) -> list[tuple[str, str, str]]:
     """Actor, action and subject of each record."""
     columns = (AuditRecord.actor, AuditRecord.action, AuditRecord.subject)
     with reading(database.engine) as connection:
-        return [tuple(row) for row in connection.execute(select(*columns).order_by(AuditRecord.id))]
+        return [
+            (row[0], row[1], row[2]) for row in connection.execute(select(*columns).order_by(AuditRecord.id))
+        ]
 
 
 @pytest.mark.every_database
 @pytest.mark.parametrize(
     ("email", "password"),
     [
+        (VIEWER, "wrong password"),
+        ("nobody@example.org", PASSWORD),
         ("a\0@b.c", PASSWORD),
         ("\0", "\0"),
         (f"{VIEWER}\0", PASSWORD),
@@ -72,7 +77,7 @@ def test_whatever_is_typed_is_a_wrong_password(
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 @pytest.mark.parametrize("path", ["sign-in", "sign-in/code", "account/second-factor", "operators/new"])
-def test_the_console_reads_forms_alone(app: Flask, path: str, body: str) -> None:
+def test_console_reads_forms_only(app: Flask, path: str, body: str) -> None:
     add_account(app, Role.ADMIN)
     visitors = [Visitor(app), signed_in_again(app, Role.ADMIN)]
     for visitor in visitors:
@@ -86,8 +91,7 @@ def test_the_console_reads_forms_alone(app: Flask, path: str, body: str) -> None
 
 
 def signed_in_again(app: Flask, role: Role) -> Visitor:
-    visitor = Visitor(app)
-    visitor.sign_in(email_of(role))
+    visitor = visitor_of(app, email_of(role))
     assert visitor.inside
     return visitor
 
@@ -126,7 +130,7 @@ HOSTS = (
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=[f"{host[:8]}" for host in HOSTS])
-def test_a_host_that_is_none_is_refused(app: Flask, host: str) -> None:
+def test_invalid_host_is_refused(app: Flask, host: str) -> None:
     for path in ("/admin/", "/admin", "/admin/sign-in", "/healthz", "/v2/getTransferConfigs", "/docs"):
         for method in ("GET", "POST"):
             # Not by a client of the tests, which reads the header itself.
@@ -135,7 +139,7 @@ def test_a_host_that_is_none_is_refused(app: Flask, host: str) -> None:
             assert status < "500", path
 
 
-def test_the_console_answers_with_pages_alone(app: Flask) -> None:
+def test_console_returns_pages_only(app: Flask) -> None:
     """Asked for JSON, the library would hand out a token that opens the console without a cookie."""
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
@@ -160,15 +164,21 @@ def test_unstorable_email_is_refused(editing: Editing) -> None:
 def test_password_works_from_any_keyboard(app: Flask, password: str, editing: Editing) -> None:
     """Commands hashed it as it was typed, sign-in its decomposed form: such accounts could not sign in."""
     create_account(*editing, VIEWER, password, Role.VIEWER, actor=TESTER)
-    visitor = Visitor(app)
-    visitor.sign_in(VIEWER, password)
+    visitor = visitor_of(app, VIEWER, password)
     assert visitor.inside
 
 
 @pytest.mark.parametrize(
-    "target", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
+    "target",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "https:evil.example",
+    ],
 )
-def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str, database: Database) -> None:
+def test_foreign_next_counts_as_no_failure(app: Flask, target: str, database: Database) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     fields = {"email": VIEWER, "password": PASSWORD, "next": target}
@@ -179,28 +189,26 @@ def test_a_foreign_next_makes_no_password_wrong(app: Flask, target: str, databas
     assert [action for _, action, _ in recorded(database)] == ["sign_in"]
 
 
-def test_invalid_new_password_is_no_failure(app: Flask, database: Database) -> None:
+def test_invalid_new_password_is_no_failure(database: Database, viewer: Visitor) -> None:
     """Of the sign-in: it does not count as a wrong password."""
-    visitor = signed_in(app, Role.VIEWER)
     for new, again in (("short", "short"), ("a long new password", "another"), (PASSWORD, PASSWORD)):
         fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": again}
-        assert visitor.post("/admin/account/password", fields).status_code == 200
+        assert viewer.post("/admin/account/password", fields).status_code == 200
     assert [action for _, action, _ in recorded(database)] == ["sign_in"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_no_link_signs_anybody_out(app: Flask, method: str, database: Database) -> None:
-    visitor = signed_in(app, Role.VIEWER)
+def test_no_link_signs_anybody_out(method: str, database: Database, viewer: Visitor) -> None:
     for path in ("sign-in/code", "sign-in", "account/second-factor", "sign-out", "sign-in/code?next=/admin/"):
         if method == "POST":
-            visitor.post(f"/admin/{path}") if path != "sign-out" else None
+            viewer.post(f"/admin/{path}") if path != "sign-out" else None
         else:
-            visitor.client.open(f"/admin/{path}", method=method)
-        assert visitor.inside, path
-    assert visitor.get("/admin/sign-in/code").location == "/admin/account/"
-    set_up(visitor)
-    assert visitor.get("/admin/sign-in/code").location == "/admin/account/"
-    assert visitor.inside
+            viewer.client.open(f"/admin/{path}", method=method)
+        assert viewer.inside, path
+    assert viewer.get("/admin/sign-in/code").location == "/admin/account/"
+    set_up(viewer)
+    assert viewer.get("/admin/sign-in/code").location == "/admin/account/"
+    assert viewer.inside
     assert [action for _, action, _ in recorded(database) if action == "sign_out"] == []
 
 
@@ -210,16 +218,15 @@ NUMBERS = (NINES, "9" * 30, "9" * 5000, "0" * 4400 + "9", "0" * 20 + "1", "-1", 
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("number", NUMBERS, ids=[f"{len(text)} digits" for text in NUMBERS])
-def test_no_row_number_is_too_large(app: Flask, number: str) -> None:
-    visitor = signed_in(app, Role.ADMIN)
-    answer = visitor.post("/admin/anomalies/acknowledge", {"pick": [f"{number} x", number, f"{number} W10="]})
+def test_no_row_number_is_too_large(app: Flask, number: str, admin: Visitor) -> None:
+    answer = admin.post("/admin/anomalies/acknowledge", {"pick": [f"{number} x", number, f"{number} W10="]})
     assert answer.status_code == 302
-    assert "Select at least one anomaly" in visitor.get("/admin/anomalies/").text
+    assert "Select at least one anomaly" in admin.get("/admin/anomalies/").text
     for rule in app.url_map.iter_rules():
         if "<int:" in rule.rule and rule.rule.startswith("/admin/"):
             path = re.sub("<int:[^>]+>", number, rule.rule)
-            asked = visitor.get(path) if "GET" in (rule.methods or ()) else visitor.post(path)
-            assert asked.status_code == 404, path
+            requested = admin.get(path) if "GET" in (rule.methods or ()) else admin.post(path)
+            assert requested.status_code == 404, path
     for name in (
         "audit/?before",
         "anomalies/?page",
@@ -227,10 +234,10 @@ def test_no_row_number_is_too_large(app: Flask, number: str) -> None:
         "anomalies/?sort",
         "anomalies/?flt2_2",
     ):
-        assert visitor.get(f"/admin/{name}={number}").status_code == 200, name
+        assert admin.get(f"/admin/{name}={number}").status_code == 200, name
     for name in ("transfers/?page", "transfers/?status", "transfers/?src", "routes/base-fees?dst_chain_id"):
-        assert visitor.get(f"/admin/{name}={number}").status_code == 200, name
-    assert visitor.inside
+        assert admin.get(f"/admin/{name}={number}").status_code == 200, name
+    assert admin.inside
 
 
 def test_what_was_typed_is_recorded_nowhere(app: Flask, database: Database) -> None:
@@ -243,7 +250,7 @@ def test_what_was_typed_is_recorded_nowhere(app: Flask, database: Database) -> N
     assert {actor for actor, _, _ in records} == {"not signed in"}
     unknown, same, known = (subject for _, _, subject in records)
     assert re.fullmatch("no account, typed [0-9a-f]{12}", unknown)
-    assert unknown == same, "who types the same again can be told"
+    assert unknown == same, "the same text has the same subject"
     assert known == f"operator {VIEWER}", "an account is named as it is stored"
 
 
@@ -263,3 +270,51 @@ def test_database_failure_logs_nothing_typed(
     assert answer.status_code == 503
     assert "no such table" in caplog.text
     assert "correct-horse" not in caplog.text
+
+
+FIELDS = {
+    "/admin/pools/new": "total_cap",
+    "/admin/blocked_addresses/new": "text",
+    "/admin/ingest_tokens/new": "name",
+    "/admin/sign-in": "email",
+}
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_file_instead_of_text_is_refused(app: Flask, path: str) -> None:
+    """Forms took the file for the text, and were answered 500."""
+    visitor = Visitor(app) if path == "/admin/sign-in" else signed_in(app, Role.ADMIN)
+    file = {FIELDS[path]: (BytesIO(b"x"), "a.txt")}
+    assert visitor.post(path, file, content_type="multipart/form-data").status_code == 400
+
+
+@pytest.mark.parametrize("name", ['name="\\n"', 'filename="a"', "x=y", ""])
+def test_part_without_name_is_refused(app: Flask, name: str) -> None:
+    """The library of tokens looks at the ends of names, and was given none."""
+    part = f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\n1\r\n--x--\r\n".replace("\\n", "\n")
+    client = app.test_client()
+    answer = client.post("/admin/sign-in", data=part, content_type="multipart/form-data; boundary=x")
+    assert answer.status_code == 400
+
+
+SPAN = {"since": "2026-01-01 00:00"}
+"""A replay reads it before it looks for the webhook."""
+
+
+def addresses(app: Flask) -> list[tuple[str, str]]:
+    """Method and path of each page with a text in its address, which is NUL here."""
+    return [
+        (method, re.sub(r"<\w+>", "%00", re.sub(r"<int:\w+>", "1", rule.rule)))
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/admin/") and {"public_id", "transfer_id"} & rule.arguments
+        for method in sorted({"GET", "POST"} & (rule.methods or set()))
+    ]
+
+
+@pytest.mark.every_database
+def test_no_address_has_it(app: Flask, network: Flask, admin: Visitor) -> None:
+    sent = addresses(app)
+    assert len(sent) > 10
+    for method, path in sent:
+        answer = admin.get(path) if method == "GET" else admin.post(path, SPAN)
+        assert answer.status_code == 404, (method, path)

@@ -14,12 +14,13 @@ from sqlalchemy import select, update
 from app.accounts.rules.roles import Role
 from app.audit.rules.records import AuditFilter
 from app.audit.services import list_audit
-from app.console.transfers.stuck import MustAct, count_stuck, stuck_transfers
+from app.console.transfers.stuck import count_stuck, stuck_transfers
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import StuckAcknowledgement, Transfer
+from app.transfers.rules.stuck import MustAct
 from tests.console.projected import put, took
 from tests.console.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
@@ -91,7 +92,7 @@ def test_count_covers_the_whole_list(world: Flask, database: Database, snapshots
 
 
 @pytest.mark.every_database
-def test_acknowledgement_lasts_until_status_changes(
+def test_acknowledgement_ends_with_the_status(
     app: Flask, world: Flask, database: Database, clock: MovableClock
 ) -> None:
     operator = signed_in(app, Role.OPERATOR)
@@ -112,7 +113,7 @@ def test_acknowledgement_lasts_until_status_changes(
     with writing(database.engine) as connection:
         moved = update(Transfer).where(Transfer.transfer_id == bytes.fromhex(abandoned[0][2:66]))
         connection.execute(moved.values(status=8, status_since=NOW - timedelta(hours=2)))
-    assert counted(database, MustAct.USER) == ("2", 2), "it is in another state and counts anew"
+    assert counted(database, MustAct.USER) == ("2", 2), "in another state it counts again"
 
 
 def test_what_moved_on_is_not_acknowledged(app: Flask, world: Flask, database: Database) -> None:

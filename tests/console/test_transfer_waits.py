@@ -1,4 +1,4 @@
-"""What a transfer waits for: its page, the waiting refunds, the reply and the look-up say the same."""
+"""What a transfer waits for, alike on its page, among waiting refunds, in the reply and in the look-up."""
 
 from __future__ import annotations
 
@@ -7,23 +7,38 @@ from html import unescape
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from msgspec.structs import replace
+from sqlalchemy import select, update
 
 from app.accounts.rules.roles import Role
+from app.console.refunds import by_missing_signer, waiting_refunds
 from app.console.transfers.components import ChainName
-from app.console.transfers.labels import REFUND_REASONS, STATUS_WORDS
+from app.console.transfers.labels import (
+    ANOMALY_WORDS,
+    KIND_WORDS,
+    NEXT_ACTOR_WORDS,
+    REFUND_REASONS,
+    STAGE_WORDS,
+    STATUS_WORDS,
+)
 from app.console.transfers.waits import WAIT_WORDS, wait_words
 from app.db.database import Database
 from app.db.engine import writing
 from app.network.models import OpeningValidator
+from app.network.snapshot import SnapshotSource
 from app.refunds.rules.waits import AbsentSigner, Wait, Waiting
-from app.sandbox.catalogue import SANDBOX_TRANSFERS, SandboxTransfer, sandbox_id
+from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.transfer_page.rules.words import Situation, explain
-from app.values.codes import FINISHED_STATUSES, XferStatus
+from app.transfers.rules.anomalies import AnomalyKind
+from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.transfers.rules.progress import NextActor
+from app.transfers.rules.stuck import StageName
+from app.values.codes import FINISHED_STATUSES, SendKind, TransferHistoryStatus, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import FIND
-from tests.console.transfer_pages import pre
-from tests.console.visitor import signed_in
+from tests.console.forms import form_of, pre
+from tests.console.visitor import Visitor, signed_in
+from tests.refunds.asking import ask, withdraw_req
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
 SIGNED = "58.0 %"
@@ -31,30 +46,32 @@ NEEDED = "66.67 %"
 
 
 def part(page: str) -> str:
-    """The text of what the page says that its transfer waits for."""
+    """The text of the card about what the transfer waits for."""
     found = re.search(r'<section class="card waiting.*?</section>', page, re.DOTALL)
     assert found
     return " ".join(unescape(re.sub("<[^>]+>", " ", found[0])).split())
 
 
-def test_a_stuck_refund_says_who_has_to_sign(app: Flask, sandbox: Flask, database: Database) -> None:
+def test_stuck_refund_names_missing_signers(app: Flask, sandbox: Flask, database: Database) -> None:
     contact = {"name": "Staking <Ltd>", "contact": "duty@validator.example"}
     with writing(database.engine) as connection:
         of_signer = update(OpeningValidator).where(OpeningValidator.signer.startswith("0x987393"))
         connection.execute(of_signer.values(contact))
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
     assert "may not have been read yet" not in page
-    said = part(page)
-    assert "Stuck: longer than " in said
-    assert f"Signatures: {SIGNED} of the voting power has signed, {NEEDED} is needed." in said
-    assert "Staking <Ltd> 0x987393…46daFd , 19.0 %: duty@validator.example Enough" in said
-    assert said.index("19.0 %") < said.index("13.0 %") < said.index("10.0 %"), "the strongest first"
-    assert "Validator without a name 0x6396e9…bf529b , 13.0 %: no contact is known" in said
-    assert re.search(r"Since \d{4}-\d\d-\d\d [\d:]+ , for 3 h", said)
-    assert "ask them to sign" in said
+    shown_text = part(page)
+    assert "Stuck: longer than " in shown_text
+    assert f"Signatures: {SIGNED} of the voting power has signed, {NEEDED} is needed." in shown_text
+    assert "Staking <Ltd> 0x987393…46daFd , 19.0 %: duty@validator.example Enough" in shown_text
+    assert shown_text.index("19.0 %") < shown_text.index("13.0 %") < shown_text.index("10.0 %"), (
+        "the strongest first"
+    )
+    assert "Validator without a name 0x6396e9…bf529b , 13.0 %: no contact is known" in shown_text
+    assert re.search(r"Since \d{4}-\d\d-\d\d [\d:]+ , for 3 h", shown_text)
+    assert "ask them to sign" in shown_text
 
 
-def test_reply_page_and_look_up_say_the_same(app: Flask, sandbox: Flask) -> None:
+def test_reply_page_and_lookup_agree(app: Flask, sandbox: Flask) -> None:
     sentence = f"The bridge has to approve it: {SIGNED} of the votes are in, and {NEEDED} are needed."
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
     assert sentence in pre(page, "reply")
@@ -66,27 +83,25 @@ def test_reply_page_and_look_up_say_the_same(app: Flask, sandbox: Flask) -> None
     assert f"{SIGNED} de los votos" in found["words"]["now"]
 
 
-def test_waiting_refunds_and_the_page_say_the_same(app: Flask, sandbox: Flask) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    listed = visitor.get("/admin/refunds/").text.partition("Not waiting for a signature")[2]
+def test_refund_list_and_page_agree(sandbox: Flask, viewer: Visitor) -> None:
+    listed = viewer.get("/admin/refunds/").text.partition("Not waiting for a signature")[2]
     unsigned = [each for each in SANDBOX_TRANSFERS if each.status == 7 and each.transfer_id != SIGNING]
     assert len(unsigned) == 2
     words = "The refund request that the validators prepare."
     assert listed.count(words) == len(unsigned)
     for each in unsigned:
-        assert words in part(visitor.get(f"/admin/transfers/{each.transfer_id}").text)
+        assert words in part(viewer.get(f"/admin/transfers/{each.transfer_id}").text)
 
 
-@pytest.mark.parametrize("of", SANDBOX_TRANSFERS, ids=lambda of: of.transfer_id[-4:])
-def test_every_status_says_what_is_missing(app: Flask, sandbox: Flask, of: SandboxTransfer) -> None:
-    page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{of.transfer_id}").text
-    if of.status in FINISHED_STATUSES:
-        assert "Waits for" not in page
-        return
-    said = part(page)
-    for label in ("Missing", "From", "Since", "To do", "Read so far"):
-        assert f" {label} " in said
-    assert ("Since Not known" in said) == (of.status == Status.TRANSFER_UNKNOWN)
+def test_unfinished_status_shows_what_is_missing(sandbox: Flask, viewer: Visitor) -> None:
+    for of in SANDBOX_TRANSFERS:
+        page = viewer.get(f"/admin/transfers/{of.transfer_id}").text
+        assert ("Waits for" in page) == (of.status not in FINISHED_STATUSES), of
+        if of.status not in FINISHED_STATUSES:
+            shown = part(page)
+            for label in ("Missing", "From", "Since", "To do", "Read so far"):
+                assert f" {label} " in shown, of
+            assert ("Since Not known" in shown) == (of.status == Status.TRANSFER_UNKNOWN), of
 
 
 @pytest.mark.parametrize(
@@ -96,7 +111,7 @@ def test_every_status_says_what_is_missing(app: Flask, sandbox: Flask, of: Sandb
         (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, r" [\d ]+ blocks are known on top of block [\d ]+\."),
     ],
 )
-def test_what_is_not_final_says_how_deep_it_is(
+def test_unfinal_transaction_shows_its_depth(
     app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
@@ -110,14 +125,14 @@ def test_what_is_not_final_says_how_deep_it_is(
         (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, "The report that its transaction on Polygon is final"),
     ],
 )
-def test_what_is_deep_enough_lacks_the_report_and_no_blocks(
+def test_deep_transaction_lacks_its_report(
     app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
     assert f"Missing {words}" in part(page)
 
 
-def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox: Flask) -> None:
+def test_held_payout_reads_alike_for_all(app: Flask, sandbox: Flask) -> None:
     """Somebody has to call the contract after the delay: it is not paid by itself."""
     held = sandbox_id(Status.TRANSFER_DELAYED)
     assert "somebody has to call executeDelayedTransfer" in part(
@@ -128,13 +143,18 @@ def test_users_and_operators_hear_the_same_of_a_held_payout(app: Flask, sandbox:
 
 
 @pytest.mark.parametrize("status", [6, 7])
-def test_refunds_say_why_the_transfer_was_refused(app: Flask, sandbox: Flask, status: int) -> None:
+def test_refund_shows_reason_of_refusal(app: Flask, sandbox: Flask, status: int) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(Status(status))}").text
     assert re.search(f"Refused because ({'|'.join(REFUND_REASONS.values())})", page)
 
 
-def test_every_reason_and_status_has_a_sentence_of_its_own() -> None:
+def test_every_value_has_its_words() -> None:
     assert STATUS_WORDS.keys() == set(Status)
+    assert KIND_WORDS.keys() == set(SendKind)
+    assert STAGE_WORDS.keys() == set(StageName)
+    assert NEXT_ACTOR_WORDS.keys() == set(NextActor)
+    assert ANOMALY_WORDS.keys() == set(AnomalyKind)
+    assert all(event.label for event in EVENT_CLASSES.values())
     assert REFUND_REASONS.keys() == {reason for reason in XferStatus if reason.is_bad}
     assert len(set(REFUND_REASONS.values())) == len(REFUND_REASONS)
     assert WAIT_WORDS.keys() == set(Wait)
@@ -143,9 +163,7 @@ def test_every_reason_and_status_has_a_sentence_of_its_own() -> None:
 
 @pytest.mark.parametrize("what", Wait)
 @pytest.mark.parametrize("chain", [ChainName(1, "Ethereum", known=True), None], ids=["known", "unknown"])
-def test_every_wait_says_what_is_missing_from_whom_and_what_to_do(
-    what: Wait, chain: ChainName | None
-) -> None:
+def test_every_wait_has_three_sentences(what: Wait, chain: ChainName | None) -> None:
     signer = AbsentSigner("0xaa", "Staking Ltd", "duty@validator.example", "40.0 %", enough=True)
     words = wait_words(Waiting(what, None, "30.0 %", "67.0 %", (signer,)), chain, chain)
     for sentence in (words.missing, words.whom, words.to_do):
@@ -154,10 +172,110 @@ def test_every_wait_says_what_is_missing_from_whom_and_what_to_do(
 
 
 @pytest.mark.parametrize("what", Wait)
-def test_every_wait_of_a_refund_leaves_the_user_a_sentence(what: Wait) -> None:
+def test_every_wait_has_a_sentence_for_users(what: Wait) -> None:
     preparing = Situation(Status.TRANSFER_REQUESTING_REFUND, src="Ethereum")
     waiting = Waiting(what, None, "30.0 %", "67.0 %")
-    said = explain(Situation(Status.TRANSFER_REQUESTING_REFUND, src="Ethereum", waiting=waiting)).now
-    assert said.startswith(explain(preparing).now)
-    assert len(said) > len(explain(preparing).now)
-    assert not re.search("validator|quorum|signature|None", said)
+    shown_text = explain(Situation(Status.TRANSFER_REQUESTING_REFUND, src="Ethereum", waiting=waiting)).now
+    assert shown_text.startswith(explain(preparing).now)
+    assert len(shown_text) > len(explain(preparing).now)
+    assert not re.search("validator|quorum|signature|None", shown_text)
+
+
+def name(database: Database, address: str, who: str, contact: str) -> None:
+    with writing(database.engine) as connection:
+        of_signer = update(OpeningValidator).where(OpeningValidator.signer == address)
+        connection.execute(of_signer.values(name=who, contact=contact))
+
+
+def test_missing_signers_list_their_refunds(
+    sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    waiting = waiting_refunds(database, snapshots)
+    signers = by_missing_signer(waiting, {})
+    assert signers
+    for signer in signers:
+        for refund, line in signer.refunds:
+            assert not line.signed and line.address == signer.address
+            assert signer.address in refund.refund.not_signed
+            enough = refund.refund.power_signed + line.power >= (refund.refund.quorum or 0)
+            assert refund.is_enough(line) == enough
+    listed = {(each.address, refund.line.transfer_id) for each in signers for refund, _ in each.refunds}
+    assert listed == {
+        (address, refund.line.transfer_id)
+        for refund in waiting
+        if refund.can_be_signed
+        for address in refund.refund.not_signed
+    }
+    ranks = [(each.last, len(each.refunds)) for each in signers]
+    assert ranks == sorted(ranks, reverse=True), "who completes the most comes first"
+    assert ranks[0][0] > 0
+
+
+def test_whose_signature_is_enough_comes_first(
+    sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    """Exactly the quorum is enough; of equal ones the address decides, so the strongest is not the first."""
+    (waiting,) = [each for each in waiting_refunds(database, snapshots) if each.can_be_signed]
+    missing = [line for line in waiting.refund.signers if not line.signed]
+    for line in missing:
+        quorum = waiting.refund.power_signed + line.power
+        just = replace(waiting, refund=replace(waiting.refund, quorum=quorum))
+        enough = [each for each in missing if each.power >= line.power]
+        signers = by_missing_signer([just], {})
+        assert {each.address for each in signers if each.last} == {each.address for each in enough}
+        assert [each.last for each in signers] == [1] * len(enough) + [0] * (len(missing) - len(enough))
+
+
+def test_refund_page_shows_contacts(
+    app: Flask, sandbox: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
+    first = by_missing_signer(waiting_refunds(database, snapshots), {})[0]
+    name(database, first.address, "Staking <Ltd>", "duty@validator.example")
+    page = signed_in(app, Role.VIEWER).get("/admin/refunds/").text
+    (section,) = [each for each in page.split("<section") if "Staking &lt;Ltd&gt;" in each]
+    assert "duty@validator.example" in section
+    assert f'href="/admin/transfers/{SIGNING}"' in section
+    assert "No contact is known." in page, "of the others"
+    assert page.index("Staking &lt;Ltd&gt;") < page.index("Validator without a name")
+
+
+def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Flask, viewer: Visitor) -> None:
+    assert "No waiting refund was requested by its user." in viewer.get("/admin/refunds/?requested=1").text
+    transfer = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)
+    assert "Refund requested</dt>" not in viewer.get(f"/admin/transfers/{transfer}").text
+    assert ask(app.test_client(), "http", withdraw_req(transfer)).code == 0
+    listed = viewer.get("/admin/refunds/?requested=1").text
+    assert re.findall(r'row-link mono" href="/admin/transfers/(0x\w+)"', listed) == [transfer]
+    assert SIGNING in viewer.get("/admin/refunds/").text
+    page = viewer.get(f"/admin/transfers/{transfer}").text
+    assert "through the API; any client can request it" in page
+    begun = page.split("Refund requested")[1].split("</li>")[0]
+    assert "Not started" not in begun
+    assert "Waiting</span>" in page.split("Refund request prepared")[1].split("</li>")[0]
+    assert "the refund was requested at " in page
+
+
+def test_nothing_waits(app: Flask, network: Flask) -> None:
+    assert "No refunds wait." in signed_in(app, Role.VIEWER).get("/admin/refunds/").text
+
+
+def test_opening_set_takes_names_and_contacts(sandbox: Flask, database: Database, admin: Visitor) -> None:
+    form = admin.get("/admin/validators/1/opening")
+    lines = form_of(form)["validators"].splitlines()
+    address = lines[0].split()[0]
+    lines[0] += " Staking Ltd, duty@validator.example"
+    lines[1] += " Only a name"
+    lines[2] += f" {'x' * 121}"
+    shown = admin.post("/admin/validators/1/opening", form_of(form) | {"validators": "\n".join(lines)})
+    assert "Line 3: names and contacts have at most 120 characters." in shown.text
+    lines[2] = lines[2][:-122] + " , only@contact.example"
+    shown = admin.post("/admin/validators/1/opening", form_of(form) | {"validators": "\n".join(lines)})
+    assert "Staking Ltd" in shown.text
+    admin.post("/admin/validators/1/opening", form_of(shown) | {"confirm": "1"})
+    again = form_of(admin.get("/admin/validators/1/opening"))["validators"].splitlines()
+    assert again == [line.replace("  ", " ") for line in lines]
+    with database.reads.connect() as connection:
+        table = OpeningValidator
+        of_chain = select(table.name, table.contact).where(table.chain_id == 1, table.signer == address)
+        assert connection.execute(of_chain).one() == ("Staking Ltd", "duty@validator.example")
+    assert "Staking Ltd, duty@validator.example" in admin.get("/admin/chains/1").text

@@ -1,4 +1,4 @@
-"""Cookies and redirects over http and https: told from proxies that are trusted, not from the Host header."""
+"""Cookies and redirects over http and https, which trusted proxies report and not the Host header."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_https_proxy_makes_everything_secure(behind_a_proxy: Flask, host: str) -
 @pytest.mark.parametrize(
     "path", ["/admin/", "/admin/nothing", "/admin", "/v2/getTransferConfigs", "/healthz", "/x"]
 )
-def test_every_answer_over_https_keeps_browsers_there(behind_a_proxy: Flask, path: str) -> None:
+def test_every_https_response_has_hsts(behind_a_proxy: Flask, path: str) -> None:
     client = behind_a_proxy.test_client()
     assert client.get(path, headers=HTTPS).headers[HSTS]
     assert client.get(path, base_url="https://gw.example").headers[HSTS]
@@ -74,7 +74,7 @@ def test_every_answer_over_https_keeps_browsers_there(behind_a_proxy: Flask, pat
 @pytest.mark.parametrize(
     ("proxies", "header", "known", "secure"),
     [
-        (0, "https", False, True),  # only the caller says so: what is cautious is done
+        (0, "https", False, True),  # only the caller claims it: the cautious choice
         (0, "http", False, False),
         (1, "https", True, True),
         (1, "HTTPS", True, True),
@@ -114,11 +114,11 @@ def test_http_cookie_fails_over_https(behind_a_proxy: Flask) -> None:
     """Whoever can write cookies over http cannot put anybody into a session of theirs."""
     client = behind_a_proxy.test_client(use_cookies=False)
     http, https = {"Host": "localhost"}, {"Host": "localhost", **HTTPS}
-    for made, asked in ((http, https), (https, http)):
+    for made, requested in ((http, https), (https, http)):
         set_cookies = cookies(sign_in(client, made)[1])
         cookie = next(set_cookies[name].split(";")[0] for name in set_cookies if name.endswith("console"))
         assert client.get("/admin/", headers=made | {"Cookie": cookie}).status_code == 200
-        assert client.get("/admin/", headers=asked | {"Cookie": cookie}).status_code == 302
+        assert client.get("/admin/", headers=requested | {"Cookie": cookie}).status_code == 302
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask, path: str, headers
 
 
 def test_routing_redirect_is_not_stored(open_app: OpenApp) -> None:
-    """Its page holds whatever the Host header said, and a 308 may be kept for ever."""
+    """Its page would hold the Host header, and a browser may store a 308 for ever."""
     answer = open_app().test_client().get("/admin", headers={"Host": "elsewhere.example"})
     assert (answer.status_code, answer.headers["Location"]) == (308, "/admin/")
     assert answer.headers["Cache-Control"] == "no-store"
@@ -153,7 +153,7 @@ def test_routing_redirect_is_not_stored(open_app: OpenApp) -> None:
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
-def test_a_redirect_to_two_slashes_stays_absolute(open_app: OpenApp) -> None:
+def test_redirect_to_two_slashes_stays_absolute(open_app: OpenApp) -> None:
     app = open_app(own=True)
     app.add_url_rule("/to", "to", lambda: ("", 302, {"Location": f"http://localhost/{request.args['rest']}"}))
     client = app.test_client()

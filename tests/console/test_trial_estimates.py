@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from click.testing import Result
 from flask import Flask
-from sqlalchemy import insert
+from sqlalchemy import delete, insert, update
 
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import TwoPersons
@@ -18,11 +20,12 @@ from app.estimates.models import PoolCounter
 from app.http.application import add_part
 from app.monitoring.figures import far_routes
 from app.network.document import import_network
+from app.network.models import Route
 from app.network.snapshot import SnapshotSource
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.builders import network as build
-from tests.console.forms import form_of, save, send
+from tests.console.forms import form_of, forms_in, save, send
 from tests.console.visitor import Visitor, other_operator, signed_in
 from tests.network.services.edits.kit import document, records
 
@@ -30,8 +33,10 @@ CONTRACT = "0x00000000000000000000000000000000000000a1"
 CELO = "/admin/connect/token?chain=42220&symbol=USDT"
 NAMES = {1: "Ethereum", 42161: "Arbitrum One"}
 CURVE = {"model": "stableswap", "amplification": 200}
+MOST = 4_900_000 * 10**6
+OPEN: dict[str, Any] = {"rate": CURVE, "base_fee": "0", "base_fee_max_age_seconds": 60}
 FAR = "differs from 1 by more than 1 %"
-MILLIONS = "5000000000000"
+MILLIONS = 5_000_000 * 10**6
 
 
 def unequal(**changes: Any) -> dict[str, Any]:
@@ -39,8 +44,8 @@ def unequal(**changes: Any) -> dict[str, Any]:
     rows = {
         "chains": [*(build.chain(*each) for each in NAMES.items()), build.chain(42220, "Celo")],
         "tokens": [build.token(chain, "USDT", CONTRACT, 6) for chain in NAMES],
-        "pools": [build.pool(chain, "USDT", MILLIONS) for chain in NAMES],
-        "routes": [build.route(*ends, "USDT", rate=CURVE, base_fee="0") for ends in ((1, 42161), (42161, 1))],
+        "pools": [build.pool(chain, "USDT", str(MILLIONS)) for chain in NAMES],
+        "routes": [build.route(*ends, "USDT", **OPEN) for ends in ((1, 42161), (42161, 1))],
     }
     return build.document(**rows | changes)
 
@@ -58,16 +63,16 @@ def connect(visitor: Visitor, liquidity: str, **rates: str) -> Any:
 EVERY_RATE = ("route0_rate", "route1_rate", "route2_rate", "route3_rate")
 
 
-def test_curve_is_not_copied_onto_unequal_pools(console: Visitor, app: Flask) -> None:
-    page = connect(console, "250000")
-    assert page.text.count("is not copied: 1 USDT would bring") == 4
+@pytest.mark.parametrize(
+    ("liquidity", "words"),
+    [("250000", "1 USDT would bring"), ("0", "the new pool is empty")],
+    ids=["unequal pools", "empty pool"],
+)
+def test_unfit_curve_is_not_copied(console: Visitor, liquidity: str, words: str) -> None:
+    page = connect(console, liquidity)
+    assert page.text.count(f"is not copied: {words}") == 4
     assert "Connect USDT on Celo?" not in page.text
     assert form_of(page)["route0_rate"] == ""
-
-
-def test_curve_is_not_copied_onto_an_empty_pool(console: Visitor, app: Flask) -> None:
-    page = connect(console, "0")
-    assert page.text.count("is not copied: the new pool is empty") == 4
 
 
 def test_curve_is_copied_where_it_fits(console: Visitor, database: Database) -> None:
@@ -83,17 +88,18 @@ def test_curve_is_copied_where_it_fits(console: Visitor, database: Database) -> 
 
 def test_curve_that_no_longer_fits_is_not_saved(console: Visitor, database: Database) -> None:
     preview = connect(console, "5000000")
-    leave(database, 42161)
+    leave(database, MOST, 42161)
     page = send(console, CELO, preview, confirm="1")
     assert page.text.count("is not copied: 1 USDT would bring") == 2
     assert len(document(database)["routes"]) == 2, "nothing was saved"
 
 
-def leave(database: Database, chain_id: int, units: int = 4_900_000 * 10**6) -> None:
+def leave(database: Database, units: int, *chains: int) -> None:
     """Liquidity leaves a pool, as the feed reports."""
-    row = {"chain_id": chain_id, "symbol": "USDT", "added": 0, "sent": 0, "relayed": 0, "withdrawn": units}
+    row = {"symbol": "USDT", "added": 0, "sent": 0, "relayed": 0, "withdrawn": units}
     with writing(database.engine) as connection:
-        connection.execute(insert(PoolCounter).values(row))
+        for chain_id in chains:
+            connection.execute(insert(PoolCounter).values(row | {"chain_id": chain_id}))
 
 
 def test_entered_curve_is_confirmed_by_the_symbol(console: Visitor, database: Database) -> None:
@@ -119,7 +125,7 @@ def test_entered_rates_are_saved(console: Visitor, database: Database) -> None:
 
 
 @pytest.mark.parametrize("typed", ["curve", "curve x", "x", "1,5", "curve 0", "0 0 1 curve 2 3 x"])
-def test_text_that_is_no_rate_is_refused_beside_its_field(console: Visitor, app: Flask, typed: str) -> None:
+def test_invalid_rate_is_refused_at_its_field(console: Visitor, typed: str) -> None:
     page = connect(console, "5000000", route0_rate=typed)
     assert "Connect USDT on Celo?" not in page.text
     assert 'id="field-route0_rate-error"' in page.text
@@ -132,7 +138,7 @@ def test_far_fixed_rate_is_not_copied(app: Flask, editing: Editing) -> None:
     assert page.text.count("That of Ethereum, 1.5, is not copied") == 3
 
 
-def test_new_chain_leaves_an_unfit_rate_open(console: Visitor, app: Flask) -> None:
+def test_new_chain_leaves_an_unfit_rate_open(console: Visitor) -> None:
     path = "/admin/connect/?like=42161"
     filled = {
         "id": "8453", "name": "Base", "explore_url": "https://basescan.example",
@@ -166,7 +172,7 @@ def test_undone_rate_is_tried_again(console: Visitor, database: Database) -> Non
     assert send(console, path, preview, confirm="1", typed="usdt").status_code == 302
 
 
-def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor, app: Flask) -> None:
+def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor) -> None:
     smaller = unequal()
     smaller["pools"][1]["liquidity_added"] = "50000000000"
     compared = console.post("/admin/document/compare", {"text": json.dumps(smaller)})
@@ -177,7 +183,7 @@ def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor, app: Flask) -> 
     assert 'name="typed"' in preview.text
 
 
-def test_change_that_opens_no_route_tries_none(console: Visitor, app: Flask) -> None:
+def test_change_that_opens_no_route_tries_none(console: Visitor) -> None:
     for path, fields in (("/admin/chains/1", {"name": "Main"}), ("/admin/pools/1", {"epoch_seconds": "60"})):
         assert ("Trial estimates" in send(console, path, **fields).text) == ("pools" in path)
 
@@ -185,7 +191,7 @@ def test_change_that_opens_no_route_tries_none(console: Visitor, app: Flask) -> 
 def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     """It is no longer than before: the change does not lead to the rate."""
     send(console, "/admin/chains/1/stop", disabled_reason="x", typed="ethereum", confirm="1")
-    leave(database, 1)
+    leave(database, MOST, 1)
     page = console.get("/admin/chains/1/resume")
     assert FAR in page.text
     assert "The change does not move it" in page.text, (
@@ -195,8 +201,8 @@ def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
 
-def test_fee_of_a_route_with_a_far_rate_needs_no_symbol(console: Visitor, database: Database) -> None:
-    leave(database, 42161)
+def test_fee_of_far_route_needs_no_symbol(console: Visitor, database: Database) -> None:
+    leave(database, MOST, 42161)
     preview = send(console, "/admin/routes/1", base_fee="2")
     assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
@@ -209,16 +215,16 @@ def test_fees_by_destination_try_their_routes(console: Visitor, database: Databa
     multiplied = {"dst_chain_id": "42161", "how": "factor", "factor": "2"}
     save(console, "/admin/routes/1", base_fee="1")
     assert "Trial estimates" in send(console, FEES, **multiplied).text
-    leave(database, 42161)
+    leave(database, MOST, 42161)
     preview = send(console, FEES, **multiplied)
     assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
 
 
-def test_fee_that_opens_a_route_with_a_far_rate_is_confirmed(console: Visitor, database: Database) -> None:
+def test_fee_that_opens_far_route_is_confirmed(console: Visitor, database: Database) -> None:
     """Without a fee the route gave no estimates."""
     save(console, "/admin/routes/1", base_fee="")
-    leave(database, 42161)
+    leave(database, MOST, 42161)
     fee = {"dst_chain_id": "42161", "symbol": "USDT", "how": "amount", "amount": "1"}
     preview = send(console, FEES, **fee)
     assert FAR in preview.text
@@ -228,23 +234,23 @@ def test_fee_that_opens_a_route_with_a_far_rate_is_confirmed(console: Visitor, d
     assert send(console, FEES, preview, confirm="1", typed="usdt").status_code == 302
 
 
-def test_routes_of_a_stopped_chain_are_tried_as_if_it_ran(console: Visitor, app: Flask) -> None:
+def test_routes_of_stopped_chain_are_tried(console: Visitor) -> None:
     send(console, "/admin/chains/42220/stop", disabled_reason="x", typed="celo", confirm="1")
     assert connect(console, "250000").text.count("is not copied: 1 USDT would bring") == 4
     preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "curve 200"))
     assert 'name="typed"' in preview.text
 
 
-def test_unblocked_route_with_a_far_rate_is_confirmed(console: Visitor, database: Database) -> None:
+def test_unblocked_far_route_is_confirmed(console: Visitor, database: Database) -> None:
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
     save(console, "/admin/route_blocks/new", **block)
-    leave(database, 42161)
+    leave(database, MOST, 42161)
     preview = console.get("/admin/route_blocks/1/remove")
     assert FAR in preview.text
     assert 'name="typed"' in preview.text
 
 
-def test_route_that_nothing_passes_says_which_check_refuses(console: Visitor, app: Flask) -> None:
+def test_closed_route_names_refusing_check(console: Visitor) -> None:
     preview = send(console, "/admin/routes/1", base_fee="")
     assert "No amount passes the check “The fees are known”" in preview.text
     assert "0.999999 USDT (rate 0.999999)" in preview.text, "before the change"
@@ -286,21 +292,19 @@ def test_import_prints_trials_on_standard_error(
     assert changed.stderr == "", "no route is opened"
 
 
-def test_later_liquidity_at_a_far_rate_is_reported(
-    console: Visitor, database: Database, snapshots: SnapshotSource
-) -> None:
+def test_later_far_rate_is_reported(console: Visitor, database: Database, snapshots: SnapshotSource) -> None:
     connect_preview = connect(console, "5000000")
     send(console, CELO, connect_preview, confirm="1")
     assert far_routes(database, snapshots) == 0
     assert "No open route has a rate that differs from 1" in console.get("/admin/").text
-    leave(database, 42220)
+    leave(database, MOST, 42220)
     assert far_routes(database, snapshots) == 4
     page = console.get("/admin/").text
     assert "Rates far from 1" in page
     assert "USDT from Celo to Ethereum" in page
 
 
-def test_figures_before_a_change_of_decimals_have_those_of_before(app: Flask, editing: Editing) -> None:
+def test_figures_before_use_old_decimals(app: Flask, editing: Editing) -> None:
     import_network(*editing, build.text(unequal()), actor=TESTER)
     swapped = unequal()
     swapped["tokens"][1]["decimal"] = 18
@@ -308,3 +312,181 @@ def test_figures_before_a_change_of_decimals_have_those_of_before(app: Flask, ed
     assert "before: 0.999999 USDT (rate 0.999999)\n" in lines
     assert "before: 4 762 187.695068 USDT (rate 0.952437)\n" in lines
     assert "before: 0.999999 USDT (rate 0.999999) for 1 USDT" in lines
+
+
+BACK = "/admin/routes/2"
+UNFIT = {"rate_amplification": "50"}
+MOVED = "Pools have moved since the trial estimates were shown"
+
+
+def leave_in(database: Database, units: int) -> None:
+    """So much remains in the pool on Arbitrum One."""
+    row = {"chain_id": 42161, "symbol": "USDT", "added": 0, "sent": 0, "relayed": 0}
+    with writing(database.engine) as connection:
+        connection.execute(delete(PoolCounter))
+        connection.execute(insert(PoolCounter).values(row | {"withdrawn": MILLIONS - units}))
+
+
+def amplification(database: Database) -> int:
+    return int(document(database)["routes"][1]["rate"]["amplification"])
+
+
+def test_rate_moved_since_preview_is_shown_again(console: Visitor, database: Database) -> None:
+    leave_in(database, MILLIONS // 10)
+    preview = send(console, BACK, **UNFIT)
+    leave_in(database, MILLIONS // 5000)
+    again = send(console, BACK, preview, confirm="1", typed="USDT")
+    assert MOVED in again.text
+    assert amplification(database) == 200
+    assert send(console, BACK, again, confirm="1", typed="USDT").status_code == 302
+    assert amplification(database) == 50
+
+
+@pytest.mark.parametrize("units", [MILLIONS // 10 - 10**8, MILLIONS])
+def test_rate_that_came_nearer_is_saved(console: Visitor, database: Database, units: int) -> None:
+    leave_in(database, MILLIONS // 10)
+    preview = send(console, BACK, **UNFIT)
+    leave_in(database, units)
+    assert send(console, BACK, preview, confirm="1", typed="USDT").status_code == 302
+
+
+@pytest.mark.parametrize("risks", ["x", "1", "1 1", "1 1 x", "0 9 9"])
+def test_made_up_rates_are_not_confirmed(console: Visitor, database: Database, risks: str) -> None:
+    leave_in(database, MILLIONS // 10)
+    preview = send(console, BACK, **UNFIT)
+    assert MOVED in send(console, BACK, preview, confirm="1", typed="USDT", risks=risks).text
+    assert amplification(database) == 200
+
+
+def test_approver_confirms_the_shown_rate(app: Flask, console: Visitor, database: Database) -> None:
+    add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
+    leave_in(database, MILLIONS // 10)
+    save(console, BACK, typed="USDT", change_reason="agreed", **UNFIT)
+    second, approve = other_operator(app), "/admin/proposals/1/approve"
+    page = second.get("/admin/proposals/1")
+    risks = next(dict(fields)["risks"] for action, fields in forms_in(page.text) if action == approve)
+    leave_in(database, MILLIONS // 5000)
+    second.post(approve, {"typed": "USDT", "risks": risks})
+    assert MOVED in second.get("/admin/proposals/1").text
+    assert amplification(database) == 200
+    second.post(approve, {"typed": "USDT", "risks": "1 1938 1938"})
+    assert amplification(database) == 50
+
+
+def test_approver_confirms_rate_that_became_far(app: Flask, console: Visitor, database: Database) -> None:
+    add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
+    save(console, BACK, change_reason="agreed", rate_amplification="190")
+    second, approve = other_operator(app), "/admin/proposals/1/approve"
+    assert 'name="typed"' not in second.get("/admin/proposals/1").text
+    leave_in(database, MILLIONS // 10)
+    second.post(approve, {})
+    assert amplification(database) == 200
+    assert "Type “USDT” to confirm" in second.get("/admin/proposals/1").text
+    second.post(approve, {"typed": "usdt"})
+    assert amplification(database) == 190
+
+
+ROUTE = "/admin/routes/1"
+FAR_RATE = {"rate_model": "fixed", "rate_value": "1.5"}
+REFUSED = "No amount passes the check"
+
+
+def age_fees(database: Database) -> None:
+    """The base fees become too old."""
+    with writing(database.engine) as connection:
+        connection.execute(update(Route).values(base_fee_changed_at=database.clock() - timedelta(days=1)))
+
+
+REFUSALS: dict[str, Callable[[Visitor, Database], object]] = {
+    "epoch cap used up": lambda console, database: save(console, "/admin/pools/1", epoch_cap="0"),
+    "over the total cap": lambda console, database: save(console, "/admin/pools/1", total_cap="1"),
+    "fee not known": lambda console, database: save(console, ROUTE, base_fee=""),
+    "fee too old": lambda console, database: age_fees(database),
+    "empty pools": lambda console, database: leave(database, MILLIONS, *NAMES),
+}
+"""Why a route passes no amount, and what leads to it."""
+
+
+@pytest.mark.parametrize("why", REFUSALS)
+def test_far_rate_of_closed_route_is_confirmed(
+    console: Visitor, database: Database, snapshots: SnapshotSource, why: str
+) -> None:
+    REFUSALS[why](console, database)
+    preview = send(console, ROUTE, **FAR_RATE)
+    assert REFUSED in preview.text
+    assert "(rate 1.5)" in preview.text
+    assert FAR in preview.text
+    assert "Nothing was saved" in send(console, ROUTE, preview, confirm="1").text
+    assert document(database)["routes"][0]["rate"] == CURVE
+    assert send(console, ROUTE, preview, confirm="1", typed="USDT").status_code == 302
+    assert far_routes(database, snapshots) == 0, "the route is not open"
+
+
+@pytest.mark.parametrize("why", list(REFUSALS)[:4])
+def test_unfit_curve_of_closed_route_is_confirmed(console: Visitor, database: Database, why: str) -> None:
+    leave(database, MILLIONS - 10**11, 1)
+    REFUSALS[why](console, database)
+    preview = send(console, ROUTE, rate_amplification="100")
+    assert REFUSED in preview.text
+    assert FAR in preview.text
+    assert "Type “USDT” to confirm" in preview.text
+
+
+def test_amount_over_limit_is_not_tried(console: Visitor) -> None:
+    save(console, "/admin/tokens/1", max_send="0.25")
+    save(console, ROUTE, base_fee="")
+    preview = send(console, ROUTE, **FAR_RATE)
+    assert REFUSED in preview.text
+    assert "0.375 USDT (rate 1.5)" in preview.text
+
+
+def test_near_rate_of_closed_route_needs_no_symbol(console: Visitor) -> None:
+    save(console, ROUTE, base_fee="")
+    preview = send(console, ROUTE, rate_model="fixed", rate_value="1.0001")
+    assert REFUSED in preview.text
+    assert 'name="typed"' not in preview.text
+
+
+def test_far_rate_of_blocked_route_is_confirmed(console: Visitor, database: Database) -> None:
+    """The block ends by itself, without a preview."""
+    ends = (database.clock() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M")
+    block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
+    save(console, "/admin/route_blocks/new", expires_at=ends, **block)
+    preview = send(console, ROUTE, **FAR_RATE)
+    assert FAR in preview.text
+    assert "Type “USDT” to confirm" in preview.text
+
+
+def test_fee_after_stale_fee_opens_route(console: Visitor, database: Database) -> None:
+    age_fees(database)
+    leave(database, MILLIONS - 10**11, 42161)
+    preview = send(console, ROUTE, base_fee="3")
+    assert REFUSED not in preview.text, "the new fee is not stale"
+    assert FAR in preview.text
+    assert "Type “USDT” to confirm" in preview.text
+
+
+def test_removed_fee_of_far_route_needs_no_symbol(console: Visitor) -> None:
+    save(console, ROUTE, typed="USDT", **FAR_RATE)
+    preview = send(console, ROUTE, base_fee="")
+    assert REFUSED in preview.text
+    assert 'name="typed"' not in preview.text
+
+
+def test_import_tries_no_unchanged_route(app: Flask, console: Visitor, database: Database) -> None:
+    age_fees(database)
+    renamed = unequal()
+    renamed["chains"][0]["name"] = "Main"
+    imported = run(app, given=json.dumps(renamed))
+    assert imported.exit_code == 0
+    assert imported.stdout == 'changed chain 1: name from "Ethereum" to "Main"\n'
+    assert imported.stderr == ""
+
+
+def test_import_prints_rate_of_closed_route(app: Flask, console: Visitor) -> None:
+    closed = unequal()
+    closed["routes"][0] |= {"rate": {"model": "fixed", "value": "1.5"}, "base_fee": None}
+    errors = run(app, "--dry-run", given=json.dumps(closed)).stderr
+    assert "HIGH IMPACT: trial estimate of USDT from Ethereum to Arbitrum One" in errors
+    assert "- 1 USDT → 1.5 USDT (rate 1.5), before: 0.999999 USDT (rate 0.999999)\n" in errors
+    assert "no amount passes the check “The fees are known” on 1 route" in errors

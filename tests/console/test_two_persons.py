@@ -1,4 +1,4 @@
-"""With everything guarded, no route of the console changes anything alone, except what only stops.
+"""With everything guarded, one person changes nothing by any route of the console, except what only stops.
 
 Every route that takes a POST is sent what changes something. Without ``TWO_PERSONS`` it does change it: so
 nothing here is proved by a form that is not taken.
@@ -34,11 +34,10 @@ from config import GUARDABLE
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.builders import network as build
-from tests.console.connecting import BASE
-from tests.console.edits import NEW
+from tests.console.edits import BASE, NEW
 from tests.console.forms import EVERYTHING, form_of, send
 from tests.console.roles import console_rules
-from tests.console.visitor import Visitor, add_account, signed_in
+from tests.console.visitor import Visitor, add_account
 from tests.databases import SharedDatabase
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
@@ -287,44 +286,42 @@ def test_every_posting_route_is_tested(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("route", [*WAITS, *AT_ONCE])
-def test_unguarded_it_changes_something(app: Flask, filled: Flask, database: Database, route: str) -> None:
-    visitor = signed_in(app, Role.ADMIN)
+def test_unguarded_it_changes_something(
+    filled: Flask, database: Database, route: str, admin: Visitor
+) -> None:
     before = state(database)
-    (WAITS | AT_ONCE)[route](visitor, filled, {})
+    (WAITS | AT_ONCE)[route](admin, filled, {})
     assert state(database) != before
 
 
 @pytest.mark.parametrize("route", WAITS)
 def test_guarded_it_proposes_and_changes_nothing(
-    app: Flask, guarded: Flask, database: Database, two_persons: TwoPersons, route: str
+    guarded: Flask, database: Database, two_persons: TwoPersons, route: str, admin: Visitor
 ) -> None:
-    visitor = signed_in(app, Role.ADMIN)
     before = state(database)
-    WAITS[route](visitor, guarded, {})
+    WAITS[route](admin, guarded, {})
     assert waiting_count(database, two_persons, Role.ADMIN) == 0, "not without a reason"
     assert state(database) == before
-    WAITS[route](visitor, guarded, WHY)
+    WAITS[route](admin, guarded, WHY)
     assert waiting_count(database, two_persons, Role.ADMIN) == 1
     assert state(database) == before
 
 
 @pytest.mark.parametrize("route", AT_ONCE)
 def test_guarded_a_stop_counts_at_once(
-    app: Flask, guarded: Flask, database: Database, two_persons: TwoPersons, route: str
+    guarded: Flask, database: Database, two_persons: TwoPersons, route: str, admin: Visitor
 ) -> None:
-    visitor = signed_in(app, Role.ADMIN)
     before = state(database)
-    AT_ONCE[route](visitor, guarded, {})
+    AT_ONCE[route](admin, guarded, {})
     assert state(database) != before
     assert waiting_count(database, two_persons, Role.ADMIN) == 0
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
 def test_other_routes_change_nothing_guarded(
-    app: Flask, guarded: Flask, database: Database, route: str
+    guarded: Flask, database: Database, route: str, admin: Visitor
 ) -> None:
-    visitor = signed_in(app, Role.ADMIN)
-    WAITS["chains.edit"](visitor, guarded, WHY)
+    WAITS["chains.edit"](admin, guarded, WHY)
     before = state(database)
-    ELSEWHERE[route](visitor, guarded, {})
+    ELSEWHERE[route](admin, guarded, {})
     assert state(database) == before

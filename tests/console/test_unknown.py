@@ -19,11 +19,12 @@ from app.network.models import Chain, NetworkPart, Route
 from app.sandbox.catalogue import sandbox_id
 from app.transfers.models import ChainProgress
 from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import ChainId
 from app.watcher.models import ChainWatch
 from app.watcher.services.lease import take
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.rules.subscription import Audience, DeliveryState, State
-from tests.console.visitor import NOW, signed_in
+from tests.console.visitor import NOW, Visitor, signed_in
 from tests.watcher.services.world import watch_a_chain
 
 LATE = timedelta(minutes=15)
@@ -47,7 +48,7 @@ def test_what_never_happened_is_unknown() -> None:
     assert look_of_age(NOW - LATE - timedelta(seconds=1), NOW, LATE) is Look.WARN
 
 
-def test_unknown_says_since_when() -> None:
+def test_unknown_shows_its_time() -> None:
     assert "so far" in unknown("not read")
     assert re.search('pill-unknown">not read<.*since <time datetime="2026-11-21', unknown("not read", NOW))
 
@@ -57,7 +58,7 @@ def test_there_are_no_other_looks() -> None:
         pill("fine", "green")
 
 
-def test_green_is_what_is_said_to_be_good() -> None:
+def test_only_good_parts_are_green() -> None:
     """In the style sheets: no part is green unless its look is."""
     for name in ("console.css", "dashboard.css", "transfers.css"):
         for rule in (STATIC / name).read_text().splitlines():
@@ -66,7 +67,7 @@ def test_green_is_what_is_said_to_be_good() -> None:
                 assert re.search(r"-good|-success|^meter", selector), rule
 
 
-def test_unknown_status_has_the_look_of_the_unknown(app: Flask, sandbox: Flask) -> None:
+def test_unknown_status_looks_unknown(app: Flask, sandbox: Flask) -> None:
     assert {status for status in Status if TONES[STATUS_WORDS[status].tone] is Look.UNKNOWN} == {
         Status.TRANSFER_UNKNOWN
     }
@@ -75,32 +76,27 @@ def test_unknown_status_has_the_look_of_the_unknown(app: Flask, sandbox: Flask) 
     assert '<span class="pill pill-unknown">Unknown</span>' in page
 
 
-def test_a_chain_whose_reporters_are_silent_is_unknown(
-    app: Flask, sandbox: Flask, database: Database
-) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    assert "pill-unknown" not in visitor.get("/admin/chains/").text
+def test_chain_with_silent_reporters_is_unknown(sandbox: Flask, database: Database, viewer: Visitor) -> None:
+    assert "pill-unknown" not in viewer.get("/admin/chains/").text
     with writing(database.engine) as connection:
         silent = update(ChainProgress).where(ChainProgress.chain_id == 137)
         connection.execute(silent.values(newest_at=database.clock() - timedelta(hours=2)))
         connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 10))
-    page = visitor.get("/admin/chains/").text
+    page = viewer.get("/admin/chains/").text
     assert re.search("not reported</span> .*since <time", row_of(page, "Polygon"))
     assert "so far" in row_of(page, "Optimism")
     for key in (137, 10):
-        state = visitor.get(f"/admin/chains/{key}").text.split('aria-label="State"')[1].split("</section>")[0]
+        state = viewer.get(f"/admin/chains/{key}").text.split('aria-label="State"')[1].split("</section>")[0]
         assert 'pill-unknown">not reported' in state
 
 
 @pytest.mark.parametrize("standby", [True, False], ids=["a standby only", "no watcher"])
-def test_a_chain_that_no_watcher_reads_is_unknown(
-    app: Flask, sandbox: Flask, database: Database, standby: bool
-) -> None:
+def test_unread_chain_is_unknown(app: Flask, sandbox: Flask, database: Database, standby: bool) -> None:
     with writing(database.engine) as connection:
         connection.execute(update(Chain).where(Chain.chain_id == 1).values(watch_from_block=1, rpc=["NODE"]))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
     if standby:
-        assert take(database, 1, "standby", 3600), "it has the lease, and has read nothing"
+        assert take(database, ChainId(1), "standby", 3600), "it has the lease, and has read nothing"
     visitor = signed_in(app, Role.VIEWER)
     for path in ("/admin/chains/", "/admin/chains/1", "/admin/"):
         page = visitor.get(path).text
@@ -108,7 +104,7 @@ def test_a_chain_that_no_watcher_reads_is_unknown(
     assert 'pill-good">in use' not in visitor.get("/admin/chains/1").text
 
 
-def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Flask, database: Database) -> None:
+def test_numbers_of_stopped_watcher_are_unknown(app: Flask, sandbox: Flask, database: Database) -> None:
     watch_a_chain(sandbox)
     visitor = signed_in(app, Role.VIEWER)
     assert 'pill-good">in use' in visitor.get("/admin/chains/1").text
@@ -124,23 +120,20 @@ def test_numbers_of_a_stopped_watcher_are_in_doubt(app: Flask, sandbox: Flask, d
 
 
 @pytest.mark.every_database
-def test_a_route_without_a_base_fee_is_not_open(app: Flask, sandbox: Flask, database: Database) -> None:
-    visitor = signed_in(app, Role.VIEWER)
-    listed = visitor.get("/admin/routes/").text
+def test_route_without_base_fee_is_not_open(sandbox: Flask, database: Database, viewer: Visitor) -> None:
+    listed = viewer.get("/admin/routes/").text
     assert 'pill-unknown">old base fee</span> <small class="smallest since">since <time' in listed
     assert "no base fee" not in listed
     with writing(database.engine) as connection:
         connection.execute(delete(ReportedFee))
         connection.execute(update(Route).values(base_fee=None))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
-    listed = visitor.get("/admin/routes/").text
+    listed = viewer.get("/admin/routes/").text
     assert 'pill-unknown">no base fee</span>' in listed and 'pill-good">open' not in listed
 
 
 @pytest.mark.every_database
-def test_a_webhook_that_has_delivered_nothing_is_unknown(
-    app: Flask, network: Flask, database: Database
-) -> None:
+def test_webhook_without_delivery_is_unknown(app: Flask, network: Flask, database: Database) -> None:
     hook = {
         "public_id": "wh_1", "name": "shop", "url": "https://shop.example/", "place": "shop.example:443",
         "audience": Audience.EVERYTHING,

@@ -29,7 +29,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 class MovableClock:
-    """A clock that goes only when it is told to."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -43,7 +43,7 @@ class MovableClock:
 
 @cache
 def _hash() -> str:
-    return PasswordHasher(**CHEAP).hash(PASSWORD)
+    return PasswordHasher(CHEAP["time_cost"], CHEAP["memory_cost"], CHEAP["parallelism"]).hash(PASSWORD)
 
 
 def email_of(role: Role) -> str:
@@ -86,9 +86,9 @@ class Visitor:
         with self.client.session_transaction("/admin/") as session:
             if "csrf_token" not in session:
                 session["csrf_token"] = "made by the test"
-            kept = session["csrf_token"]
-        signer = URLSafeTimedSerializer(self.client.application.secret_key, salt="wtf-csrf-token")
-        return str(signer.dumps(kept))
+            stored = session["csrf_token"]
+        signer = URLSafeTimedSerializer(str(self.client.application.secret_key), salt="wtf-csrf-token")
+        return str(signer.dumps(stored))
 
     def sign_in(self, email: str, password: str = PASSWORD, **kwargs: Any) -> TestResponse:
         return self.post("/admin/sign-in", {"email": email, "password": password}, **kwargs)
@@ -104,7 +104,7 @@ class Visitor:
 
 
 def lose_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on the database does not answer when a page asks who is signed in."""
+    """From now on the database does not answer when a page reads the account of its session."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise OperationalError("select", {}, Exception("connection refused"))
@@ -112,23 +112,20 @@ def lose_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datastore, "find_account", fail)
 
 
-def signed_in(app: Flask, role: Role) -> Visitor:
-    """A visitor with an account of this role."""
-    add_account(app, role)
+def visitor_of(app: Flask, email: str, password: str = PASSWORD) -> Visitor:
+    """A new browser that has sent the password of an account."""
     visitor = Visitor(app)
-    assert visitor.sign_in(email_of(role)).status_code == 302
+    visitor.sign_in(email, password)
+    return visitor
+
+
+def signed_in(app: Flask, role: Role, email: str | None = None) -> Visitor:
+    """A visitor with a new account of this role."""
+    add_account(app, role, email)
+    visitor = Visitor(app)
+    assert visitor.sign_in(email or email_of(role)).status_code == 302
     return visitor
 
 
 def other_operator(app: Flask) -> Visitor:
-    add_account(app, Role.OPERATOR, "second@example.org")
-    visitor = Visitor(app)
-    assert visitor.sign_in("second@example.org").status_code == 302
-    return visitor
-
-
-def again(app: Flask) -> Visitor:
-    """The operator, signed in anew after their session has ended."""
-    visitor = Visitor(app)
-    visitor.sign_in(email_of(Role.OPERATOR))
-    return visitor
+    return signed_in(app, Role.OPERATOR, "second@example.org")

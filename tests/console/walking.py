@@ -19,11 +19,7 @@ from tests.actors import TESTER
 from tests.applications import editing_of
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor, add_account, email_of
-from tests.everyday import volume
 from tests.webhooks.services.hooks import to_subjects
-
-ALIKE = volume(3, 1)
-"""How many addresses are followed that differ in nothing but values."""
 
 
 class Links(HTMLParser):
@@ -54,13 +50,15 @@ class Walk:
 
     visitor: Visitor
     routes: MapAdapter
+    alike: int = 1
+    """How many addresses are followed that differ in nothing but values."""
     seen: set[str] = field(default_factory=set)
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     pages: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
     """For each route an address, and the arguments that its pages and the links to it have."""
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Bytes of each page of the console that was opened."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Each page of the console that was opened, by its address."""
 
     def along(self, start: str) -> None:
         waiting = [(start, "nowhere")]
@@ -81,7 +79,7 @@ class Walk:
         )
         kind = (endpoint or parts.path, " ".join(sorted(names)))
         self.kinds[kind] += 1
-        if self.kinds[kind] > ALIKE:
+        if self.kinds[kind] > self.alike:
             return None
         answer = self.visitor.get(address)
         if answer.status_code >= 400:
@@ -91,7 +89,7 @@ class Walk:
         is_page = answer.status_code == 200 and answer.mimetype == "text/html"
         links = Links(answer.text if is_page else "")
         if is_page:
-            self.sizes[address] = len(answer.data)
+            self.texts[address] = answer.text
         if parts.path.startswith("/admin/"):
             self.pages.setdefault(endpoint, (parts.path, set()))[1].update(names, links.fields)
         return links.found
@@ -115,11 +113,11 @@ def tell(app: Flask) -> Visitor:
     return visitor
 
 
-def walk(app: Flask, role: Role) -> Walk:
+def walk(app: Flask, role: Role, alike: int = 1) -> Walk:
     if role is not Role.ADMIN:
         add_account(app, role)
     visitor = Visitor(app)
     assert visitor.sign_in(email_of(role)).status_code == 302
-    walked = Walk(visitor, app.url_map.bind("localhost"))
+    walked = Walk(visitor, app.url_map.bind("localhost"), alike)
     walked.along("/admin/")
     return walked
