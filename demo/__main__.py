@@ -29,6 +29,7 @@ from demo import chains, gateway
 from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil, AnvilMissing, installed
 from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS
+from demo.gateway import Running
 from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.validators import Validators
@@ -42,7 +43,7 @@ FINALITY = 12
 POLL_SECONDS = 0.5
 BETWEEN_SECONDS = 4
 STEP_SECONDS = 0.5
-START_SECONDS = 60
+START_SECONDS = 45
 _OF_EVERY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  where to ask what listens on all addresses
 VALIDATORS = Validators.of(40, 30, 20, 10)
 
@@ -123,8 +124,8 @@ def main() -> int:
         Address(options.host, options.port).refuse_if_taken()
         installed()
         return run(options.host, options.port, once=options.once, claim=options.claim)
-    except AnvilMissing as missing:
-        print(missing, file=sys.stderr)
+    except (AnvilMissing, gateway.Ended) as error:
+        print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         say_stopped()
@@ -150,33 +151,43 @@ def run(host: str, port: int, *, once: bool, claim: bool) -> int:
             watch_from_block=0, finality=FINALITY, poll_seconds=POLL_SECONDS,
         )  # fmt: skip
         password = gateway.prepare(settings, network)
-        stack.enter_context(gateway.running(settings))
+        running = stack.enter_context(gateway.running(settings))
         hub = Gateway(base, token)
-        if not wait_until_ready(hub):
-            print(f"the gateway does not respond at {base}: see {gateway.FOLDER}/server.log", file=sys.stderr)
+        if not wait_until_ready(hub, running):
+            print(f"the gateway does not respond at {base}: {gateway.end_of_log('server')}", file=sys.stderr)
             return 1
         print(what_to_look_at(base, password))
         wallets = {each: stack.enter_context(wallet(nodes[each].url)) for each in nodes if claim}
-        return travel(hub, nodes, wallets, once=once)
+        return travel(hub, running, nodes, wallets, once=once)
 
 
-def wait_until_ready(hub: Gateway) -> bool:
-    """Whether the gateway answers, after a while."""
+def wait_until_ready(hub: Gateway, running: Running) -> bool:
+    """Whether the gateway answers, after a while.
+
+    :raises Ended: it cannot.
+    """
     deadline = time.monotonic() + START_SECONDS
     while not hub.ready():
+        running.refuse_if_ended()
         if time.monotonic() > deadline:
             return False
         time.sleep(STEP_SECONDS)
     return True
 
 
-def travel(hub: Gateway, nodes: dict[int, Anvil], wallets: Mapping[int, str], *, once: bool) -> int:
-    """Begin a transfer every few seconds, and move each on as its status asks."""
+def travel(
+    hub: Gateway, running: Running, nodes: dict[int, Anvil], wallets: Mapping[int, str], *, once: bool
+) -> int:
+    """Begin a transfer every few seconds, and move each on as its status asks.
+
+    :raises Ended: the server or the watcher has.
+    """
     numbers = count(1)
     planned, under_way = lives(hub, nodes, numbers, wallets), list[Life]()
     seen: set[int] = set()
     next_at = time.monotonic()
     while planned or under_way or (wallets and not once):
+        running.refuse_if_ended()
         if planned and time.monotonic() >= next_at:
             next_at = time.monotonic() + BETWEEN_SECONDS
             under_way.append(planned.pop(0))

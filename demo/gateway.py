@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,34 @@ OPERATOR = "admin@localhost"
 WATCHER = ("-m", "flask", "--app", "wsgi", "watch")
 SERVER = ("-m", "gunicorn", "-c", "gunicorn.conf.py", "wsgi:app")
 SECONDS_TO_END = 20
+LINES_OF_LOG = 15
+
+
+class Ended(RuntimeError):
+    """A process of the gateway has ended by itself; the text has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """The server and the watcher, by their names."""
+
+    processes: Mapping[str, subprocess.Popen[str]]
+
+    def refuse_if_ended(self) -> None:
+        """Nobody would notice otherwise: whoever waits for an answer would wait in vain.
+
+        :raises Ended: one of them has.
+        """
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise Ended(f"the {name} has ended with exit code {process.returncode}: {end_of_log(name)}")
+
+
+def end_of_log(name: str) -> str:
+    """Where the log of this process is, and its last lines."""
+    file = FOLDER / f"{name}.log"
+    lines = file.read_text(errors="replace").splitlines()
+    return "\n  ".join([f"see {file}", *lines[-LINES_OF_LOG:]])
 
 
 def environment(host: str, port: int, token: str, urls: Mapping[str, str]) -> dict[str, str]:
@@ -81,20 +110,20 @@ def prepare(settings: Mapping[str, str], network: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def running(settings: Mapping[str, str]) -> Iterator[None]:
-    """The server and the watcher, ended with the block. What they say is in ``.tmp/demo/``."""
-    processes = []
+def running(settings: Mapping[str, str]) -> Iterator[Running]:
+    """The server and the watcher, ended with the block. Their logs are in ``.tmp/demo/``."""
+    processes: dict[str, subprocess.Popen[str]] = {}
     try:
         for name, command in (("server", SERVER), ("watcher", WATCHER)):
             with (FOLDER / f"{name}.log").open("w") as log:
-                processes.append(
-                    start([sys.executable, *command], cwd=ROOT, env=dict(settings), stdout=log, stderr=log)
+                processes[name] = start(
+                    [sys.executable, *command], cwd=ROOT, env=dict(settings), stdout=log, stderr=log
                 )
-        yield
+        yield Running(processes)
     finally:
-        for process in processes:
+        for process in processes.values():
             process.terminate()
-        for process in processes:
+        for process in processes.values():
             try:
                 process.wait(SECONDS_TO_END)
             except subprocess.TimeoutExpired:

@@ -21,6 +21,9 @@ from app.db.engine import writing
 from app.db.models import db
 from app.http.application import current
 from app.network.document import import_within, read_rows
+from demo import gateway
+from demo.__main__ import wait_until_ready
+from demo.actors import Gateway
 from demo.anvil import WORKSHOP, Anvil
 from demo.chains import LEFT, RIGHT, prepare
 from demo.network import RPC_NAMES, document
@@ -51,34 +54,49 @@ ENDS: Mapping[str, Callable[[Terminal], None]] = {
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that is free. One demonstration at a time: it has one folder."""
+    """A port that only the demonstration can take. One demonstration at a time: it has one folder.
+
+    A socket that is bound and does not listen holds it: the system gives it to no other process, and those
+    that name it can still listen there.
+    """
     anvil()
-    with (WORKSHOP.parent / "demo.lock").open("w") as lock:
+    with (WORKSHOP.parent / "demo.lock").open("w") as lock, socket.socket() as held:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            free = int(found.getsockname()[1])
-        yield free
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", ["starting the gateway", "TRANSFER_SUBMITTING"])
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+EARLY, LATE = "starting the gateway", "TRANSFER_SUBMITTING"
+ENDINGS = [
+    pytest.param(
+        end, moment, id=f"{name} at {moment}",
+        marks=() if (name == "SIGKILL") == (moment == LATE) else pytest.mark.slow,
+    )
+    for name, end in ENDS.items()
+    for moment in (EARLY, LATE)
+]  # fmt: skip
+"""Each way to end it once while it starts or, of SIGKILL, while all is there; as slow tests the others."""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("end", "moment"), ENDINGS)
 def test_demo_ends_all_that_it_started(port: int, end: Callable[[Terminal], None], moment: str) -> None:
     with on_terminal(["make", "demo"], SETTINGS | {"PORT": str(port)}) as terminal:
         shown = terminal.shown_until(lambda shown: moment in shown)
-        assert f"http://127.0.0.1:{port}/admin/" in shown or moment == "starting the gateway"
+        assert f"http://127.0.0.1:{port}/admin/" in shown or moment == EARLY
         assert len(terminal.processes()) > 3
         end(terminal)
-        said = terminal.ended()
+        shown = terminal.ended()
         if end in (Terminal.press_ctrl_c, Terminal.terminate):
-            assert said == "stopped"
+            assert shown == "stopped"
         until = time.monotonic() + (SECONDS_TO_END if end is _kill else 0)
         while (left := terminal.processes()) and time.monotonic() < until:
             time.sleep(0.1)
         assert left == []
 
 
-def test_demo_refuses_a_taken_port() -> None:
+def test_demo_refuses_taken_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "demo"]
@@ -88,7 +106,20 @@ def test_demo_refuses_a_taken_port() -> None:
     assert done.stderr == f"PORT: {port} on 127.0.0.1: Address already in use\n"
 
 
-@pytest.mark.slow
+def test_demo_reports_gateway_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where another process took its port after the check; without waiting for an answer."""
+    monkeypatch.setattr(gateway, "FOLDER", tmp_path)
+    (tmp_path / "server.log").write_text("Connection in use: ('127.0.0.1', 8000)\n")
+    ended = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"], text=True)
+    ended.wait()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    hub = Gateway(f"http://127.0.0.1:{port}", token="")
+    with pytest.raises(gateway.Ended, match=r"the server has ended with exit code 3(?s:.)*Connection in use"):
+        wait_until_ready(hub, gateway.Running({"server": ended}))
+
+
+@pytest.mark.system
 def test_watcher_accepts_node_of_wallets(tmp_path: Path, sqlite_template: Path) -> None:
     """As it accepts the one behind."""
     anvil()
