@@ -1,10 +1,10 @@
-"""The sandbox's story, reported once at a fixed moment, read as the feed reads it and folded."""
+"""The sandbox's story, reported once at a fixed moment, read as the feed reads it and projected."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
 
 def read(reported: Iterable[Reported], now: datetime) -> list[Event]:
-    """Each event as the feed reads its line; one that it refuses fails the test with the feed's words."""
+    """Each event as the feed reads its line; one that it refuses fails the test."""
     events = []
     for number, each in enumerate(reported, 1):
         verdict = read_line(number, json.dumps(each).encode(), now)
@@ -34,7 +34,7 @@ def read(reported: Iterable[Reported], now: datetime) -> list[Event]:
     return events
 
 
-def fold(events: Iterable[Event]) -> dict[str, TransferState]:
+def project(events: Iterable[Event]) -> dict[str, TransferState]:
     """The state of each transfer after these events, accepted in this order, by its 0x id."""
     logs: dict[bytes, list[Logged[TransferEvent]]] = defaultdict(list)
     reorgs = []
@@ -50,11 +50,6 @@ def fold(events: Iterable[Event]) -> dict[str, TransferState]:
 
 
 @pytest.fixture(scope="session")
-def now() -> datetime:
-    return NOW
-
-
-@pytest.fixture(scope="session")
 def reported() -> list[Reported]:
     return list(sandbox_events(NOW))
 
@@ -66,17 +61,7 @@ def events(reported: list[Reported]) -> list[Event]:
 
 @pytest.fixture(scope="session")
 def states(events: list[Event]) -> dict[str, TransferState]:
-    return fold(events)
-
-
-@pytest.fixture(scope="session")
-def read_events() -> Callable[[Iterable[Reported], datetime], list[Event]]:
-    return read
-
-
-@pytest.fixture(scope="session")
-def fold_events() -> Callable[[Iterable[Event]], Mapping[str, TransferState]]:
-    return fold
+    return project(events)
 
 
 @pytest.fixture(scope="session")

@@ -119,7 +119,7 @@ def test_later_steps_need_only_the_transfer(database: Database, sandbox: FlaskCl
     assert advance(sandbox, transfer_id=first["transfer_id"], steps=1) == last, "nothing is taken back"
 
 
-def test_it_is_the_senders_transfer(database: Database, sandbox: FlaskClient) -> None:
+def test_transfer_is_that_of_sender(database: Database, sandbox: FlaskClient) -> None:
     moved = advance(sandbox, transfer_id=ID.upper().replace("0X", ""), story="0005", account=ACCOUNT)
     assert moved["transfer_id"] == ID
     history = sandbox.get(
@@ -131,7 +131,7 @@ def test_it_is_the_senders_transfer(database: Database, sandbox: FlaskClient) ->
     assert senders.isdisjoint({ACCOUNT})
 
 
-def test_the_events_come_the_ordinary_way(database: Database, sandbox: FlaskClient) -> None:
+def test_events_come_the_ordinary_way(database: Database, sandbox: FlaskClient) -> None:
     moved = advance(sandbox, transfer_id=ID, story="0005", steps=2)
     advance(sandbox, transfer_id=ID)
     logged = rows(database, Event.type, Event.reporter, of=ID)
@@ -145,12 +145,12 @@ def test_the_events_come_the_ordinary_way(database: Database, sandbox: FlaskClie
     assert moved["left"] == ["confirmed", "network_status SUCCESS", "released"]
 
 
-def test_a_reorganisation_takes_back_the_send_alone(sandbox: FlaskClient) -> None:
+def test_reorganisation_retracts_only_the_send(sandbox: FlaskClient) -> None:
     other = advance(sandbox, story="0101")["transfer_id"]
     advance(sandbox, transfer_id=ID, story="0100", steps=1)
     assert status(sandbox, ID)[0]["status"] == 1
     assert advance(sandbox, transfer_id=ID)["status"] == 0
-    assert advance(sandbox, transfer_id=ID, steps=1)["status"] == 0, "the send does not stand again"
+    assert advance(sandbox, transfer_id=ID, steps=1)["status"] == 0, "the send is not canonical again"
     assert status(sandbox, other)[0]["status"] == 1
     for each in SANDBOX_TRANSFERS:
         assert status(sandbox, each.transfer_id)[0]["status"] == each.status
@@ -219,7 +219,7 @@ def test_another_database_has_none(open_app: OpenApp) -> None:
         assert (response.status_code, response.headers["X-Gateway-Reason"]) == (404, "path_not_found")
 
 
-def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> None:
+def test_server_starts_only_with_sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> None:
     app = open_app(clock=lambda: SANDBOX_NOW)
     with app.app_context():
         database = part_of(app, Database)
@@ -229,7 +229,7 @@ def test_a_server_starts_only_with_a_sandbox(open_app: OpenApp, shared_database:
         check_controls(database)
 
 
-def test_it_is_described_where_it_is_served(sandbox: FlaskClient) -> None:
+def test_operation_is_described_where_served(sandbox: FlaskClient) -> None:
     document = sandbox.get("/openapi.json").get_json()
     described = document["paths"][PATH]["post"]
     assert described["tags"] == ["Sandbox"]
@@ -247,7 +247,7 @@ def test_pages_of_any_origin_may_send_it(sandbox: FlaskClient) -> None:
         assert response.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_a_bad_reason_is_the_transfers_own(sandbox: FlaskClient, database: Database) -> None:
+def test_bad_reason_is_that_of_transfer(sandbox: FlaskClient, database: Database) -> None:
     moved = advance(sandbox, story="0306")
     assert status(sandbox, moved["transfer_id"])[0]["refund_reason"] == XferStatus.BAD_LIQUIDITY
     assert (

@@ -39,16 +39,17 @@ def controlled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) 
         yield server
 
 
-def test_the_one_for_pytest(controlled: Server, tmp_path: Path) -> None:
+def test_example_for_pytest(controlled: Server, tmp_path: Path) -> None:
     (tmp_path / "test_wallet.py").write_text(snippet("python"))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider", ".")
-    said = run(*command, cwd=tmp_path, env={"PATH": os.environ["PATH"], "GATEWAY": controlled.base})
-    assert "2 passed" in said
+    printed = run(*command, cwd=tmp_path, env={"PATH": os.environ["PATH"], "GATEWAY": controlled.base})
+    assert "2 passed" in printed
 
 
 @pytest.mark.slow
-def test_the_one_for_playwright(controlled: Server, tmp_path: Path) -> None:
+@pytest.mark.system
+def test_example_for_playwright(controlled: Server, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
     (tmp_path / "playwright.config.ts").write_text(CONFIG)
     (tmp_path / "wallet.spec.ts").write_text(snippet("ts"))
@@ -56,11 +57,11 @@ def test_the_one_for_playwright(controlled: Server, tmp_path: Path) -> None:
     node()
     quiet = [each for each in NPM_CI if each.startswith("--")]
     run("npm", "install", *quiet, "--prefer-offline", PLAYWRIGHT, cwd=tmp_path)
-    said = run("npx", "playwright", "test", cwd=tmp_path, env=given | {"CHROMIUM": browser})
-    assert "1 passed" in said
+    printed = run("npx", "playwright", "test", cwd=tmp_path, env=given | {"CHROMIUM": browser})
+    assert "1 passed" in printed
 
 
-def test_what_the_page_shows_is_answered(controlled: Server) -> None:
+def test_answer_is_as_page_shows(controlled: Server) -> None:
     (command,) = re.findall(r"^curl .*advance .* -d '(.*)'$", snippet("sh"), re.MULTILINE)
     connection = controlled.connect()
     connection.request("POST", "/sandbox/v1/advance", command, {"Content-Type": "application/json"})

@@ -1,23 +1,18 @@
-"""A week of latencies whose medians stay what the catalogue says, however the sandbox ages."""
+"""A week of latencies whose medians stay those of the catalogue, however the sandbox ages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from statistics import median
-from typing import Any
 
 import pytest
 
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.feed import fresh_events, fresh_latencies, sandbox_events
-from app.transfers.rules.events.event_types import Event
 from app.transfers.rules.projected import TransferState
 from app.transfers.rules.sums import latency_of
-
-Reported = dict[str, Any]
-ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]
-FoldEvents = Callable[[Iterable[Event]], Mapping[str, TransferState]]
+from tests.sandbox.conftest import NOW, Reported, project, read
 
 WEEK = timedelta(days=7)
 
@@ -39,8 +34,8 @@ def listed() -> dict[tuple[int, int], float]:
     }
 
 
-def test_a_week_stands_on_every_pair(states: dict[str, TransferState], now: datetime) -> None:
-    found = medians(states.values(), now)
+def test_every_pair_has_a_week(states: dict[str, TransferState]) -> None:
+    found = medians(states.values(), NOW)
     assert (1, 56) in listed()
     assert len(listed()) == len(SANDBOX_LATENCIES) >= 5
     for pair, expected in listed().items():
@@ -50,21 +45,19 @@ def test_a_week_stands_on_every_pair(states: dict[str, TransferState], now: date
 
 
 @pytest.mark.parametrize("hours", [1, 7, 23, 40, 100, 150])
-def test_median_outlives_untopped_sandbox(
-    hours: int, states: dict[str, TransferState], now: datetime
-) -> None:
-    later = now + timedelta(hours=hours)
+def test_median_outlives_untopped_sandbox(hours: int, states: dict[str, TransferState]) -> None:
+    later = NOW + timedelta(hours=hours)
     found = medians(states.values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
 
 
 @pytest.mark.parametrize("days", [1, 2, 6, 9, 30])
-def test_topping_up_keeps_the_median(days: int, read_events: ReadEvents, fold_events: FoldEvents) -> None:
+def test_topping_up_keeps_the_median(days: int) -> None:
     loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
     later = loaded + timedelta(days=days, minutes=13 * days)
     reported = {each["id"]: each for each in sandbox_events(loaded)}
     reported |= {each["id"]: each for each in fresh_events(later, loaded)}
-    found = medians(fold_events(read_events(reported.values(), later)).values(), later)
+    found = medians(project(read(reported.values(), later)).values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
     assert all(found[pair][0] >= 56 for pair in listed())
 

@@ -1,4 +1,4 @@
-"""The story through the feed, on both databases: nothing refused, and the rows say what was reported."""
+"""The story through the feed, on both databases: nothing refused, and the rows are as reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def app(app: Flask, document: Reported) -> Flask:
 
 
 def configure(connection: Connection, document: Reported) -> None:
-    """What the fold looks at of the network document, straight into its tables."""
+    """What a projection reads of the network document, straight into its tables."""
     tables = {"chains": Chain, "tokens": Token, "pegged_pairs": PeggedPair, "validators": OpeningValidator}
     for name, table in tables.items():
         for item in document[name]:
@@ -62,7 +62,7 @@ def rows(database: Database, *columns: Any) -> list[Any]:
         return list(connection.execute(select(*columns)))
 
 
-def test_the_gateway_takes_the_whole_story(app: Flask, database: Database, reported: list[Reported]) -> None:
+def test_gateway_accepts_whole_story(app: Flask, database: Database, reported: list[Reported]) -> None:
     verdict = feed(app, reported)
     assert (verdict.accepted, verdict.repeated, verdict.refused) == (len(reported), 0, [])
     stored = {

@@ -1,4 +1,4 @@
-"""The transfers to remember answer what the catalogue says of them, and their refunds would be paid."""
+"""The transfers to remember are as in the catalogue."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from eth_keys import keys
-from eth_utils import keccak, to_canonical_address
 
 from app.sandbox.catalogue import (
     RECORDED_TRANSFER,
@@ -16,22 +14,15 @@ from app.sandbox.catalogue import (
     sandbox_id,
 )
 from app.transfers.rules.projected import TransferState
-from app.transfers.rules.refunds.request_message import decode_request
 from app.values.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
 
 Reported = dict[str, Any]
 States = dict[str, TransferState]
 Is = TransferHistoryStatus
 
-REFUNDS = {
-    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED): (SendKind.POOL, "WithdrawMsg", 1),
-    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED, 2): (SendKind.DEPOSIT, "Withdraw", 56),
-    sandbox_id(Is.TRANSFER_REFUND_TO_BE_CONFIRMED, 3): (SendKind.BURN, "Mint", 43114),
-}
-
 
 @pytest.mark.parametrize("entry", SANDBOX_TRANSFERS, ids=lambda entry: entry.transfer_id[-4:])
-def test_answers_as_the_catalogue_says(entry: SandboxTransfer, states: States) -> None:
+def test_transfer_is_as_in_catalogue(entry: SandboxTransfer, states: States) -> None:
     state = states[entry.transfer_id]
     assert (state.status, state.refund_reason) == (entry.status, entry.refund_reason)
     assert (state.evidence is not None) == (entry.status is Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
@@ -39,7 +30,7 @@ def test_answers_as_the_catalogue_says(entry: SandboxTransfer, states: States) -
     assert (state.src_tx_hash is None) == (entry.status is Is.TRANSFER_UNKNOWN)
 
 
-def test_the_catalogue_is_complete(states: States) -> None:
+def test_catalogue_is_complete(states: States) -> None:
     assert {entry.status for entry in SANDBOX_TRANSFERS} == set(Is)
     reasons = {entry.refund_reason for entry in SANDBOX_TRANSFERS} - {XferStatus.UNKNOWN}
     assert reasons == {status for status in XferStatus if status.is_bad}
@@ -67,7 +58,7 @@ def test_every_way_to_cross_is_completed(states: States) -> None:
     assert BridgeType.BURN_MINT == 4, "the variant of that id"
 
 
-def test_the_recorded_transfer_answers_as_recorded(states: States, document: Reported) -> None:
+def test_recorded_transfer_is_as_recorded(states: States, document: Reported) -> None:
     state = states[RECORDED_TRANSFER]
     chains = {chain["id"]: chain for chain in document["chains"]}
     assert state.src_chain_id is not None
@@ -82,56 +73,6 @@ def test_the_recorded_transfer_answers_as_recorded(states: States, document: Rep
     assert f"{destination['explore_url']}/tx/{state.dst_tx_hash}" == (
         "https://arbiscan.io/tx/0xe73db1fff7407a72d4755cd52252d29afd2e5326b755725df56befba4ff7594b"
     )
-
-
-@pytest.mark.parametrize("transfer_id", REFUNDS, ids=lambda transfer_id: transfer_id[-4:])
-def test_the_contract_would_pay_the_refund(transfer_id: str, states: States, document: Reported) -> None:
-    """By the rule of the contracts, computed here with another library than the gateway's."""
-    kind, domain_text, chain_id = REFUNDS[transfer_id]
-    state = states[transfer_id]
-    assert (state.kind, state.src_chain_id) == (kind, chain_id)
-    assert state.evidence is not None
-    contract = to_canonical_address(_paying_contract(document, kind, chain_id))
-    domain = keccak(chain_id.to_bytes(32, "big") + contract + domain_text.encode())
-    inner = keccak(domain + state.evidence.wd_onchain)
-    digest = keccak(b"\x19Ethereum Signed Message:\n32" + inner)
-    signed = []
-    for signature in state.evidence.sorted_sigs:
-        assert len(signature) == 65
-        assert signature[64] in (27, 28)
-        standard = keys.Signature(signature[:64] + bytes([signature[64] - 27]))
-        signed.append(standard.recover_public_key_from_msg_hash(digest).to_canonical_address())
-    members = {
-        to_canonical_address(member["signer"]): int(member["power"])
-        for member in document["validators"]
-        if member["chain_id"] == chain_id
-    }
-    assert signed == sorted(set(signed))
-    assert sum(members[signer] for signer in signed) >= sum(members.values()) * 2 // 3 + 1
-    assert state.evidence.signers == tuple(sorted(members))
-    assert [int.from_bytes(power, "big") for power in state.evidence.powers] == [
-        members[signer] for signer in sorted(members)
-    ]
-    request = decode_request(kind, state.evidence.wd_onchain)
-    assert f"0x{request.ref_id.hex()}" == transfer_id
-    assert request.stated_chain_id == chain_id
-    assert request.amount == state.amount
-    assert request.receiver == to_canonical_address(state.sender)
-
-
-def _paying_contract(document: Reported, kind: SendKind, chain_id: int) -> str:
-    if kind is SendKind.POOL:
-        return next(chain["contract_addr"] for chain in document["chains"] if chain["id"] == chain_id)
-    side, contract = {
-        SendKind.DEPOSIT: ("org_chain_id", "pegged_deposit_contract_addr"),
-        SendKind.BURN: ("pegged_chain_id", "pegged_burn_contract_addr"),
-    }[kind]
-    contracts = {
-        pair[contract]
-        for pair in document["pegged_pairs"]
-        if pair["symbol"] == "AI" and pair[side] == chain_id
-    }
-    return contracts.pop()
 
 
 def test_one_signature_less_is_no_quorum(reported: list[Reported], states: States) -> None:
