@@ -1,4 +1,4 @@
-"""The curls of guides, outside of the pages of operations, and what the guides say they answer."""
+"""The curls of guides, outside of the pages of operations, and the answers that the guides show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "$GATEWAY_KEY"
 GUIDES = ("docs/waiting.md", "docs/api-keys.md")
 
 
-def asked() -> Iterator[tuple[Block, Block | None]]:
+def curls() -> Iterator[tuple[Block, Block | None]]:
     """The curls of the guides, each with the answer that follows."""
     for page in GUIDES:
         found = blocks_of(page)
@@ -29,12 +29,11 @@ def asked() -> Iterator[tuple[Block, Block | None]]:
 
 
 LIBRARY = block_of("docs/webhooks.md", "from standardwebhooks")
-RUN = [LIBRARY, *(block for pair in asked() for block in pair if block is not None)]
+RUN = [LIBRARY, *(block for pair in curls() for block in pair if block is not None)]
 
 
-@pytest.mark.slow
-def test_guides_show_the_real_answers(server: Server, key: str) -> None:
-    for block, following in asked():
+def test_guides_show_real_answers(server: Server, key: str) -> None:
+    for block, following in curls():
         method, path, sent, body = curl_of(block.code.replace(KEY, key))
         connection = HTTPConnection(server.host, server.port, timeout=20)
         connection.request(method, path, body, sent)

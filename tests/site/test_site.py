@@ -81,20 +81,6 @@ def test_every_link_leads_somewhere(site: Path, read: dict[str, Links]) -> None:
     assert list(dead_links(site, read)) == []
 
 
-def test_dead_links_are_found(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(
-        '<p id="x"><a href="#x">1</a><a href="#y">2</a><a href="b.html">3</a><a href="a.html#z">4</a>'
-        '<img src="https://example.org/a.png"><script src="c.js"></script><a href="https://example.org">5</a>'
-    )
-    assert list(dead_links(tmp_path, pages(tmp_path))) == [
-        "a.html: #y has no such anchor",
-        "a.html: b.html",
-        "a.html: a.html#z has no such anchor",
-        "a.html: loads https://example.org/a.png",
-        "a.html: c.js",
-    ]
-
-
 def test_every_page_exists_and_is_searchable(site: Path, read: dict[str, Links]) -> None:
     searched = {
         item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]
@@ -162,8 +148,7 @@ def test_current_site_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in site.iterdir()] == [STAMP]
 
 
-@pytest.mark.slow
-def test_broken_link_keeps_the_old_site(tmp_path: Path) -> None:
+def test_broken_link_leaves_old_site(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(
         ROOT, root, ignore=shutil.ignore_patterns(".*", "app", "bench", "build", "instance", "*.png")

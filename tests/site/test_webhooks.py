@@ -12,8 +12,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import pytest
-
 from tests.curl import curl_of
 from tests.serving.server import Server, environment
 from tests.site.conftest import LOOPBACK
@@ -25,13 +23,13 @@ RUN = [
     if block.heading == "Try it" or block.heading[0].isdigit()
 ]
 OWN = next(block for block in blocks_of("docs/webhooks.md") if block.heading == "Subscribe")
-START, KEY, SUBSCRIBE, ANSWER, RECEIVER, RECEIVE, SEND, ASK = (block.code for block in RUN)
+START, KEY, SUBSCRIBE, ANSWER, RECEIVER, RECEIVE, SEND, REQUEST_REFUND = (block.code for block in RUN)
 RUN.append(OWN)
 PLACE = "127.0.0.1:9000"
 WAIT_SECONDS = 20
 
 
-def ask(server: Server, command: str) -> Any:
+def request(server: Server, command: str) -> Any:
     method, path, headers, body = curl_of(command[command.index("curl ") :])
     with closing(server.connect()) as connection:
         connection.request(method, path, body, headers)
@@ -85,14 +83,12 @@ def test_page_starts_all_with_same_settings() -> None:
     assert "PYTHONPATH=clients/python" in RECEIVE
 
 
-@pytest.mark.slow
-def test_a_subscription_of_accounts(server: Server, key: str) -> None:
-    answer = ask(server, OWN.code.replace("$GATEWAY_KEY", key))
+def test_accounts_are_subscribed_to(server: Server, key: str) -> None:
+    answer = request(server, OWN.code.replace("$GATEWAY_KEY", key))
     assert answer["secret"].startswith("whsec_"), answer
 
 
-@pytest.mark.slow
-def test_the_way_to_a_verified_event(server: Server, folder: Path, tmp_path: Path) -> None:
+def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Path) -> None:
     """By the commands of the page alone."""
     settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}"}
     name, make = KEY.strip().removesuffix(")").split("=$(")
@@ -103,16 +99,16 @@ def test_the_way_to_a_verified_event(server: Server, folder: Path, tmp_path: Pat
         port = free.getsockname()[1]
     subscribe = SUBSCRIBE.replace("$GATEWAY_KEY", key).replace(PLACE, f"127.0.0.1:{port}")
     command, _, file = subscribe.rpartition(" > ")
-    answer = ask(server, command.rstrip().removesuffix("\\"))
+    answer = request(server, command.rstrip().removesuffix("\\"))
     shown = json.loads(ANSWER)
     assert answer.keys() == shown.keys() and answer["webhooks"][0].keys() == shown["webhooks"][0].keys()
     for field in ("name", "everything", "accounts", "transfer_ids", "state", "waiting"):
         assert answer["webhooks"][0][field] == shown["webhooks"][0][field]
     (tmp_path / file.strip()).write_text(json.dumps(answer))
     with receiving(port, tmp_path, secret_of(tmp_path)) as lines:
-        ask(server, ASK)
-        said = flask(f"{SEND.strip()} --once", **settings, WEBHOOK_ALLOW_NETWORKS=LOOPBACK)
-        assert "1 attempts were made" in said
+        request(server, REQUEST_REFUND)
+        printed = flask(f"{SEND.strip()} --once", **settings, WEBHOOK_ALLOW_NETWORKS=LOOPBACK)
+        assert "1 attempts were made" in printed
         line = lines.readline()
     assert line.startswith("verified: transfer.status {")
     for part in ("'status': 7", "'previous_status': 6"):
