@@ -1,4 +1,4 @@
-"""What is told of one transfer: every status and reason of the sandbox, and corners of a small network."""
+"""What is shown of one transfer: every status and reason of the sandbox, and corners of a small network."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def steps(followed: FollowedTransfer) -> dict[StepName, Progress]:
     return {step.name: step.progress for step in followed.steps}
 
 
-def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
+def test_every_sandbox_transfer_is_followed(sandbox: Flask) -> None:
     """All twelve statuses and all reasons, and nothing else than the public answers have."""
-    told: dict[Status, set[str]] = {status: set() for status in Status}
+    headlines: dict[Status, set[str]] = {status: set() for status in Status}
     for transfer in SANDBOX_TRANSFERS:
         key = TransferId(bytes.fromhex(transfer.transfer_id[2:]))
         got, answer = (
@@ -86,7 +86,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
             ),
         )
         assert (got.transfer_id, got.status) == (transfer.transfer_id, transfer.status)
-        told[got.status].add(got.explanation.headline)
+        headlines[got.status].add(got.explanation.headline)
         why = REFUSED_BECAUSE.get(transfer.refund_reason, "\0").rpartition("%(transfer)s")[2]
         assert (why in got.explanation.now) == (got.status == 6)
         links = {tx.link for tx in got.transactions}
@@ -114,11 +114,11 @@ def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
             ]
             assert claim.receiver.lower() == got.sender.lower() and claim.may_refuse
             assert claim.explorer.startswith("https://")
-    assert all(told.values())
-    assert len(set().union(*told.values())) >= len(Status)
+    assert all(headlines.values())
+    assert len(set().union(*headlines.values())) >= len(Status)
 
 
-def test_the_way_to_the_payout(app: Flask) -> None:
+def test_transfer_is_followed_to_payout(app: Flask) -> None:
     feed(app, about(1, "transfer.submitted", at=-120, **_submission()))
     got = follow(app, transfer_id(1))
     assert got.explanation.headline == "Waiting for Chain 1"
@@ -164,7 +164,7 @@ def test_the_way_to_the_payout(app: Flask) -> None:
     ]
 
 
-def test_the_way_to_the_refund(app: Flask) -> None:
+def test_transfer_is_followed_to_refund(app: Flask) -> None:
     feed(app, sent(1), about(1, "network.status", at=-60, xfer_status=3))
     got = follow(app, transfer_id(1))
     assert (got.status, steps(got)[StepName.REFUND_REQUESTED]) == (6, CURRENT)
@@ -193,14 +193,14 @@ def test_the_way_to_the_refund(app: Flask) -> None:
     assert set(steps(got).values()) == {DONE}
 
 
-def test_fallen_transfer_is_known_without_steps(app: Flask) -> None:
+def test_orphaned_transfer_has_no_steps(app: Flask) -> None:
     feed(app, sent(1), about(1, "transfer.confirmed", at=-80, block=100))
     feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=90))
     got = follow(app, transfer_id(1))
     assert (got.status, set(steps(got).values())) == (Status.TRANSFER_UNKNOWN, {TO_COME})
 
 
-def test_by_a_transaction(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_transfer_is_found_by_transaction(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     both, payout = "0x" + "77" * 32, "0x" + "ee" * 32
     feed(app, sent(1), released(1), sent(2, src_tx_hash=both), sent(3, src_tx_hash=both))
     assert follow(app, "0x" + "01" * 32).transfer_id == transfer_id(1)
@@ -211,7 +211,7 @@ def test_by_a_transaction(app: Flask, database: Database, snapshots: SnapshotSou
     assert {each.words for each in several} == {"Your transfer of 1 000 USDT from Chain 1 to Chain 2"}
 
 
-def test_nothing_is_known(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_unknown_transfer_is_reported(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     nothing = follow_transfer(database, snapshots, transfer_id(9))
     assert isinstance(nothing, NotSeen)
     assert (nothing.key, nothing.ended, nothing.read) == (transfer_id(9), None, [])
@@ -230,7 +230,7 @@ def test_nothing_is_known(app: Flask, database: Database, snapshots: SnapshotSou
     assert pruned.ended is Status.TRANSFER_REFUNDED
 
 
-def test_how_long_it_takes(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_pace_is_median_of_chains(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     feed(app, sent(1, at=-100), sent(7, at=-100, src_chain_id=2, dst_chain_id=1))
     assert follow(app, transfer_id(7)).pace is None
     for n, seconds in enumerate((60, 70, 90, 80, 400), 2):
@@ -247,7 +247,7 @@ def test_how_long_it_takes(app: Flask, database: Database, snapshots: SnapshotSo
     assert pace is not None and pace.is_late
 
 
-def test_only_https_links_and_known_decimals(app: Flask, database: Database) -> None:
+def test_links_need_https_and_amounts_decimals(app: Flask, database: Database) -> None:
     with database.engine.begin() as connection:
         connection.exec_driver_sql(
             "UPDATE chains SET explore_url = 'http://scan1.example' WHERE chain_id = 1"

@@ -85,7 +85,7 @@ def test_served_translations_match_the_catalogue(path: Path) -> None:
         ("zh-Hant", None), ("zh-HK", None), ("de", None), ("", None), ("*", None), ("e", None),
     ],
 )  # fmt: skip
-def test_tags(tag: str, language: str | None) -> None:
+def test_tag_chooses_language(tag: str, language: str | None) -> None:
     assert language_of(tag) == language
 
 
@@ -102,7 +102,7 @@ def test_tags(tag: str, language: str | None) -> None:
         (";;q=x", "en"),
     ],
 )
-def test_by_accept_language(sandbox: FlaskClient, accepted: str, language: str) -> None:
+def test_language_follows_accept_language(sandbox: FlaskClient, accepted: str, language: str) -> None:
     answer = sandbox.get(PAID, headers={"Accept-Language": accepted})
     assert heading(answer).startswith(HEADLINES[language])
     assert f'<html lang="{language}">' in answer.text
@@ -133,7 +133,7 @@ def test_invalid_language_is_not_remembered(sandbox: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_page_is_whole_in_every_language(sandbox: FlaskClient, language: str) -> None:
+def test_every_page_is_translated(sandbox: FlaskClient, language: str) -> None:
     """No text of English is left on a page of another language, and no value is left open."""
     unknown = "/transfer/0x" + "99" * 32
     paths = [f"/transfer/{transfer.transfer_id}" for transfer in SANDBOX_TRANSFERS]
@@ -147,7 +147,7 @@ def test_every_page_is_whole_in_every_language(sandbox: FlaskClient, language: s
             assert f'href="?lang={other}" lang="{other}"' in answer.text
 
 
-def test_the_page_of_an_error(open_app: OpenApp) -> None:
+def test_error_page_is_translated(open_app: OpenApp) -> None:
     client = open_app(rate_limit="1/minute").test_client()
     spanish = {"Accept-Language": "es"}
     client.get("/transfer/", headers=spanish)
@@ -163,7 +163,9 @@ def test_the_page_of_an_error(open_app: OpenApp) -> None:
         ("zh-Hans", "1,234,567.5 USDT", "2小时5分钟", "3月8日 09:05 UTC", "21,000,000"),
     ],
 )
-def test_numbers_and_times(app: Flask, language: str, amount: str, span: str, time: str, number: str) -> None:
+def test_numbers_and_times_are_localized(
+    app: Flask, language: str, amount: str, span: str, time: str, number: str
+) -> None:
     with app.test_request_context("/transfer/"), reading(language) as reader:
         assert reader.language == language
         assert reader.amount(1_234_567_500_000, 6, "USDT") == amount
@@ -182,24 +184,24 @@ def test_no_digit_of_an_amount_is_lost(app: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "said"), [(1, "(1 bloque)"), (12, "(12 bloques)"), (2_000_000, "(2.000.000 bloques)")]
+    ("blocks", "expected"), [(1, "(1 bloque)"), (12, "(12 bloques)"), (2_000_000, "(2.000.000 bloques)")]
 )
-def test_plurals(app: Flask, blocks: int, said: str) -> None:
+def test_plural_follows_number(app: Flask, blocks: int, expected: str) -> None:
     one, several = (
         "%(transfer)s has been received on %(source)s. We are waiting until its block is final "
         f"(%(num)s {word})."
         for word in ("block", "blocks")
     )
     with app.test_request_context("/transfer/"), reading("es") as reader:
-        assert said in reader.plural(one, several, blocks, transfer="T", source="S")
+        assert expected in reader.plural(one, several, blocks, transfer="T", source="S")
 
 
-def test_a_text_without_a_translation_is_english(app: Flask) -> None:
+def test_text_without_translation_is_english(app: Flask) -> None:
     with app.test_request_context("/transfer/"), reading("es") as reader:
         assert reader.text("Nobody translated %(this)s", this="this") == "Nobody translated this"
 
 
-def test_outside_of_the_pages_everything_is_english(app: Flask) -> None:
+def test_other_pages_are_english(app: Flask) -> None:
     spanish = {"Accept-Language": "es", "Cookie": "lang=es"}
     for path, language in (("/transfer/", "es"), ("/admin/", "en"), ("/v2/getTransfer?lang=es", "en")):
         with app.test_request_context(path, headers=spanish):
@@ -207,12 +209,12 @@ def test_outside_of_the_pages_everything_is_english(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_interface_words_equal_the_page(app: Flask, client: FlaskClient) -> None:
+def test_interface_words_equal_page(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=5), released(ID, timedelta(seconds=5), amount="999500000000000000000"))
-    for asked, language in (("es", "es"), ("zh-CN", "zh-Hans"), ("en-US", "en"), ("fr", "en")):
-        answer = client.get(f"{FIND}?key={ID}&lang={asked}", headers={"Accept-Language": "es"})
+    for tag, language in (("es", "es"), ("zh-CN", "zh-Hans"), ("en-US", "en"), ("fr", "en")):
+        answer = client.get(f"{FIND}?key={ID}&lang={tag}", headers={"Accept-Language": "es"})
         (found,) = answer.get_json()["transfers"]
-        page = client.get(f"/transfer/{ID}", headers={"Accept-Language": asked})
+        page = client.get(f"/transfer/{ID}", headers={"Accept-Language": tag})
         text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
         assert found["words"]["lang"] == language
         assert found["words"]["headline"] == heading(page)
@@ -224,7 +226,7 @@ def test_interface_words_equal_the_page(app: Flask, client: FlaskClient) -> None
     assert assert_refused(refused, 400, "bad_request", FIND) == "lang: must have at most 35 characters"
 
 
-def test_what_the_words_rest_on(app: Flask, client: FlaskClient) -> None:
+def test_words_follow_refund(app: Flask, client: FlaskClient) -> None:
     """An announcement, and a refund that waits in the contract's queue."""
     tell(app, event("transfer.submitted", transfer_id=ID, src_chain_id=1))
     assert worded(client)["headline"] == "Waiting for Ethereum"

@@ -53,8 +53,8 @@ def assert_page(answer: Any, status: int = 200) -> None:
     assert not re.search(r"\sstyle=|\son[a-z]+=|<style|<script(?![^>]*src=)", answer.text)
 
 
-def test_late_without_figures_is_said(app: Flask) -> None:
-    """Between chains where nothing was paid out lately nobody knows what is usual."""
+def test_late_transfer_is_reported_without_figures(app: Flask) -> None:
+    """Between chains where nothing was paid out lately the usual time is unknown."""
     late, in_time = "It takes longer than it should.", "0x" + "5c" * 32
     tell(app, sent(ID, timedelta(hours=2)), sent(in_time, timedelta(minutes=50)))
     assert late in read(app.test_client().get(f"/transfer/{ID}"))
@@ -122,7 +122,7 @@ def test_several_transfers_of_a_transaction_are_listed(app: Flask, client: Flask
         f"I sent it with {SEND}, where is it?",
     ],
 )
-def test_what_is_typed_leads_to_the_transfer(app: Flask, client: FlaskClient, typed: str) -> None:
+def test_typed_key_leads_to_transfer(app: Flask, client: FlaskClient, typed: str) -> None:
     tell(app, sent(ID))
     answer = client.get("/transfer/", query_string={"key": typed})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{SEND}")
@@ -139,7 +139,7 @@ def test_unreadable_key_is_reported_at_field(client: FlaskClient) -> None:
     assert_page(client.get("/transfer/not/a.key"), 404)
 
 
-def test_an_unknown_transfer_says_what_to_check(app: Flask, client: FlaskClient) -> None:
+def test_unknown_transfer_names_what_to_check(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, timedelta(seconds=30), block=2100))
     answer = client.get(f"/transfer/{UNKNOWN}")
     assert_page(answer, 404)
@@ -156,7 +156,7 @@ def test_names_are_escaped(app: Flask, client: FlaskClient) -> None:
     assert "<img src=x>" not in answer.text and "&lt;img src=x&gt;" in answer.text
 
 
-def test_the_button_requests_the_refund_once(app: Flask, client: FlaskClient) -> None:
+def test_button_requests_refund_once(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     assert 'data-status="6"' in client.get(f"/transfer/{ID}").text
     for _ in range(2):
@@ -165,8 +165,8 @@ def test_the_button_requests_the_refund_once(app: Flask, client: FlaskClient) ->
     answer = client.get(f"/transfer/{ID}")
     assert heading(answer) == "Your refund is being prepared"
     tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
-    for none_to_ask in (OTHER, UNKNOWN):
-        assert client.post(f"/transfer/{none_to_ask}/refund").status_code == 303
+    for no_refund in (OTHER, UNKNOWN):
+        assert client.post(f"/transfer/{no_refund}/refund").status_code == 303
     assert_page(client.post("/transfer/0x12/refund"), 404)
     assert_page(client.post(f"/transfer/{ID}"), 405)
 
@@ -179,7 +179,7 @@ def test_button_is_limited_per_client(open_app: OpenApp) -> None:
     assert int(answer.headers["Retry-After"]) > 0 and "http-equiv" not in answer.text
 
 
-def test_over_the_rate_limit(open_app: OpenApp) -> None:
+def test_page_is_refused_over_rate_limit(open_app: OpenApp) -> None:
     client = open_app(rate_limit="1/minute").test_client()
     assert_page(client.get("/transfer/"))
     answer = client.get(f"/transfer/{ID}")
@@ -191,7 +191,9 @@ def test_over_the_rate_limit(open_app: OpenApp) -> None:
     assert client.get(styles[0]).status_code == 200
 
 
-def test_without_a_database(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_refused_without_database(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("a secret"))
 
@@ -207,7 +209,7 @@ def test_without_a_database(app: Flask, client: FlaskClient, monkeypatch: pytest
     assert "division" not in failed.text and "http-equiv" not in failed.text
 
 
-def test_where_help_and_refunds_are_found(open_app: OpenApp, app: Flask) -> None:
+def test_help_and_refund_links_are_shown(open_app: OpenApp, app: Flask) -> None:
     tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     plain = app.test_client().get(f"/transfer/{ID}").text
     assert "Get help" not in plain and "in the app</a>" not in plain
@@ -222,7 +224,7 @@ def test_where_help_and_refunds_are_found(open_app: OpenApp, app: Flask) -> None
     ("settings", "waits"),
     [({}, False), ({"doors": ("api", "wait")}, True), ({"trusted_proxies": 1}, True)],
 )
-def test_it_waits_where_that_is_served(
+def test_page_waits_where_that_is_served(
     open_app: OpenApp, app: Flask, settings: dict[str, object], waits: bool
 ) -> None:
     tell(app, sent(ID))
@@ -231,7 +233,7 @@ def test_it_waits_where_that_is_served(
         assert ('<main id="content" tabindex="-1" data-waits ' in client.get(address).text) == waits
 
 
-def test_files_are_kept_by_their_digest(client: FlaskClient) -> None:
+def test_files_are_cached_by_digest(client: FlaskClient) -> None:
     page = client.get("/transfer/").text
     for address in re.findall(r'(/pages/static/[^"]+\?v=[0-9a-f]{12})', page):
         answer = client.get(address)
@@ -240,18 +242,18 @@ def test_files_are_kept_by_their_digest(client: FlaskClient) -> None:
         assert client.get(address.partition("?")[0]).headers["Cache-Control"] == "no-store"
 
 
-def test_without_the_door_there_is_no_page(open_app: OpenApp) -> None:
+def test_page_is_missing_without_interface(open_app: OpenApp) -> None:
     client = open_app(doors=("ingest",)).test_client()
     answer = client.get("/transfer/")
     assert (answer.status_code, answer.is_json) == (404, True)
 
 
-def test_other_errors_are_json_as_ever(client: FlaskClient) -> None:
+def test_other_errors_are_json(client: FlaskClient) -> None:
     assert client.get("/transfers").is_json and client.get("/v2/nothing").is_json
 
 
-def test_it_looks_like_the_console() -> None:
-    """The same colours and the same mark; each door serves its own files."""
+def test_page_looks_like_console() -> None:
+    """The same colours and the same mark; each interface serves its own files."""
 
     def palettes(path: str) -> list[set[str]]:
         css = (ROOT / path).read_text()

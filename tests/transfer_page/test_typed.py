@@ -31,5 +31,5 @@ SOLANA = "5wHu1qwD7q2ggbJyc8X4nzrUmNMrqUeX1BCNNzGkVQ9JYtGoxA5fNZaAqFqFeFeWLSJJw8
         ("a" * 3000, None),
     ],
 )
-def test_read(typed: str, key: str | None) -> None:
+def test_key_is_read(typed: str, key: str | None) -> None:
     assert read_key(typed) == key

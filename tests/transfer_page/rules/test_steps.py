@@ -47,7 +47,7 @@ def test_step_is_done_with_last_stage() -> None:
     assert (step.name, step.progress, step.at) == (StepName.REFUND_PREPARED, CURRENT, None)
 
 
-def test_the_course_is_that_of_the_status() -> None:
+def test_steps_follow_status() -> None:
     both = (stage(StageName.DECIDED, DONE), stage(StageName.RELEASED, DONE), stage(StageName.REFUNDED, DONE))
     assert [s.name for s in steps_of(both, Status.TRANSFER_COMPLETED)] == [
         StepName.CHECKED,
@@ -56,7 +56,7 @@ def test_the_course_is_that_of_the_status() -> None:
     assert [s.name for s in steps_of(both, Status.TRANSFER_REFUNDED)] == [StepName.STOPPED, StepName.REFUNDED]
 
 
-def test_a_request_begins_only_the_refund() -> None:
+def test_request_begins_only_refund() -> None:
     requested_at = datetime(2026, 11, 26, 12, tzinfo=UTC)
     status = Status.TRANSFER_REQUESTING_REFUND
     before = stages_of(CanonicalEvents.of(()), status)

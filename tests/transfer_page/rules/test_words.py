@@ -44,7 +44,7 @@ def test_every_status_has_plain_words(status: Status, reason: XferStatus, known:
     assert (why in explanation.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
 
 
-def test_statuses_and_reasons_are_told_apart() -> None:
+def test_statuses_and_reasons_differ() -> None:
     explanations = [explain(replace(KNOWN, status=status)) for status in Status]
     assert len({explanation.headline for explanation in explanations}) == len(Status)
     assert len({explanation.text for explanation in explanations}) == len(Status)
@@ -52,7 +52,7 @@ def test_statuses_and_reasons_are_told_apart() -> None:
     assert len(set(REFUSED_BECAUSE.values())) == len(REFUSED_BECAUSE)
 
 
-def test_what_is_known_is_told() -> None:
+def test_explanation_has_known_facts() -> None:
     submitting = replace(KNOWN, status=Status.TRANSFER_SUBMITTING)
     assert "25 USDT from Ethereum to BNB Chain has been received" in explain(submitting).now
     assert "(12 blocks)" in explain(submitting).now
