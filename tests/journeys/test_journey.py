@@ -25,7 +25,7 @@ from app.transfers.rules.stuck import Progress
 from app.transfers.services.status import transfer_status
 from app.values.codes import FINISHED_STATUSES, RESTING_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.identifiers import TransferId
+from app.values.identifiers import ChainId, TransferId
 from tests.applications import Applications, change_part
 from tests.databases import SharedDatabase
 from tests.feed.services.world import (
@@ -238,7 +238,9 @@ def test_pace_is_median_of_chains(app: Flask, database: Database, snapshots: Sna
     pace = follow(app, transfer_id(1)).pace
     assert pace is not None
     assert (
-        pace.median == timedelta(seconds=median_latency(database, snapshots, 1, 2)) == timedelta(seconds=80)
+        pace.median
+        == timedelta(seconds=median_latency(database, snapshots, ChainId(1), ChainId(2)))
+        == timedelta(seconds=80)
     )
     assert pace.p90 == timedelta(seconds=400)
     assert pace.usual_end == NOW - timedelta(seconds=20) and not pace.is_late

@@ -89,7 +89,8 @@ def _attend(connection: socket.socket) -> None:
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = arguments
-        sys.exit(main())  # through every frame, and with what is done at exit, as the program does
+        main()  # raises SystemExit through every frame, as the program does
+        sys.exit()
     for file in files:
         os.close(file)
     connection.sendall(f"{child}\n".encode())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.pages.forked_flask import forking
-from tests.programs import found, program
+from tests.programs import found
 from tests.site.snippets import ROOT, Block
 
 MADE = {".venv", "instance", ".git", "network.json"}
@@ -81,7 +81,7 @@ class Shell:
         noted = "".join(f'{name}() {{ note {name} "$@"; }}\n' for name in NOTED)
         script = f"set -eu -o pipefail\n{STANDINS}{noted}{before}\n{text}\n"
         done = subprocess.run(
-            [program("bash"), "-c", script],
+            ["bash", "-c", script],
             cwd=self.code,
             env=self._environment(),
             stdin=subprocess.DEVNULL,

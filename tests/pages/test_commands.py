@@ -22,8 +22,6 @@ from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import POOL, send
 
-pytestmark = pytest.mark.slow
-
 FLASK = ".venv/bin/flask --app wsgi"
 AUDIT = [block for block in blocks_of("docs/audit.md") if "flask" in block.code or "install" in block.code]
 NETWORK = blocks_of("docs/network.md")
@@ -82,7 +80,7 @@ def test_advisory_finds_changed_accounts(shell: Shell) -> None:
     assert "new password, signed out everywhere" in found
 
 
-def test_the_small_network_document_is_complete(shell: Shell, sqlite_template: Path) -> None:
+def test_small_network_document_is_complete(shell: Shell, sqlite_template: Path) -> None:
     """It goes into an empty gateway, and then there is an estimate, as the page says."""
     manage, break_glass, example, from_configs = NETWORK
     url = empty(shell, sqlite_template)
@@ -90,8 +88,8 @@ def test_the_small_network_document_is_complete(shell: Shell, sqlite_template: P
     file.write_text(example.code)
     assert "added route of USDT from 1 to 56" in shell.run(f"{FLASK} network import network.json")
     client = create_app(make_settings(url)).test_client()
-    asked = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
-    answer = client.get(f"/v2/estimateAmt?{asked}").get_json()
+    query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
+    answer = client.get(f"/v2/estimateAmt?{query}").get_json()
     assert answer["err"] is None
     assert answer["estimated_receive_amt"] == "394162471907988034"
     configs = client.get("/v2/getTransferConfigsForAll").get_data()
@@ -143,7 +141,7 @@ def test_what_is_old_is_pruned(shell: Shell) -> None:
     assert did == would.replace("would prune", "pruned")
 
 
-def test_a_database_of_millions(shell: Shell, sqlite_template: Path) -> None:
+def test_database_is_grown(shell: Shell, sqlite_template: Path) -> None:
     empty(shell, sqlite_template)
     assert "grown: 200 transfers" in shell.run(GROW, {"10000000": "200"})
 
@@ -154,7 +152,8 @@ def test_chain_set_verifies_evidence(shell: Shell) -> None:
     assert "VALID" in shell.run(SET_HASH, before=f"{known}; cast() {{ echo {hashed}; }}")
 
 
-def test_a_saved_answer_is_verified(shell: Shell, server: Server) -> None:
+@pytest.mark.system
+def test_saved_answer_is_verified(shell: Shell, server: Server) -> None:
     shell.settings["PYTHONPATH"] = str(shell.code / "clients/python")
     assert "answer.json: VALID" in shell.run(SAVED, {BASE: server.base}, before=f"ID={REFUND}")
 

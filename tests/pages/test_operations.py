@@ -20,7 +20,7 @@ from tests.replicas.cluster import cluster
 from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 FLASK = ".venv/bin/flask --app wsgi"
 PAGE = "docs/operations.md"
@@ -84,12 +84,12 @@ def ports(text: str, server: Server) -> dict[str, str]:
 
 
 def started(shell: Shell) -> set[str]:
-    """The units that systemctl was told of."""
+    """The units that systemctl was called with."""
     words = [word for line in shell.notes if line.startswith("systemctl ") for word in line.split()[1:]]
     return {f"{word.partition('@')[0]}{'@' * ('@' in word)}.service" for word in words if "gateway" in word}
 
 
-def test_the_readme_runs_a_gateway_on_postgresql(shell: Shell, postgres_server: str) -> None:
+def test_readme_runs_gateway_on_postgresql(shell: Shell, postgres_server: str) -> None:
     (shell.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
     shell.settings = {name: shell.settings[name] for name in ("AUDIT_KEY", "OPERATOR_PASSWORD")}
     shell.settings |= {"PORT": "0", "WEB_CONCURRENCY": "1", "GUNICORN_CMD_ARGS": "--no-control-socket"}
@@ -302,6 +302,7 @@ def test_the_first_week(installed: Shell, server: Server) -> None:
     installed.run(agrees, before=gateway)
 
 
+@pytest.mark.postgresql
 def test_another_machine_takes_over(
     shell: Shell, server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

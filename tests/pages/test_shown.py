@@ -30,13 +30,13 @@ ALARMED = block_of("docs/alerts.md", "curl -fsS -H")
 VERSION = block_of("docs/releases.md", '{"err"')
 TEXT_LOG = block_of("docs/logs.md", "2026-11-22T")
 JSON_LOG = block_of("docs/logs.md", '{"time"')
-ASK = block_of("docs/refunds.md", '{"withdraw_req"')
-ASKED = block_of("docs/refunds.md", '{"err":null,"seq_num"')
+REQUEST = block_of("docs/refunds.md", '{"withdraw_req"')
+REQUEST_ANSWER = block_of("docs/refunds.md", '{"err":null,"seq_num"')
 METRICS = block_of("docs/metrics.md", "METRICS_PORT")
 EVENT_SOURCE = block_of("docs/waiting.md", "const events = new EventSource")
 STREAM = block_of("docs/waiting.md", "retry: 2000")
 WEBHOOK = block_of("docs/webhooks.md", '{"type": "transfer.status"')
-RUN = [ALARMED, VERSION, TEXT_LOG, JSON_LOG, ASK, ASKED, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
+RUN = [ALARMED, VERSION, TEXT_LOG, JSON_LOG, REQUEST, REQUEST_ANSWER, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
 
 FOLLOW = f"/v2/transferEvents?transfer_id={RECORDED_TRANSFER}"
 
@@ -74,7 +74,6 @@ def events(text: str) -> Iterator[dict[str, str]]:
         yield dict(line.split(": ", 1) for line in event.splitlines() if not line.startswith(":"))
 
 
-@pytest.mark.slow
 def test_version_and_log_entry(server: Server, log: Path) -> None:
     with closing(server.ask("GET", "/version")) as answer:
         assert keys(json.loads(answer.read())) == keys(json.loads(VERSION.code))
@@ -87,8 +86,8 @@ def test_version_and_log_entry(server: Server, log: Path) -> None:
     assert numbered(entry["message"]) == numbered(said)
 
 
-@pytest.mark.slow
-def test_the_addresses_for_metrics_and_health(server: Server, ports: dict[str, str]) -> None:
+@pytest.mark.system
+def test_addresses_for_metrics_and_health(server: Server, ports: dict[str, str]) -> None:
     start, *curls = METRICS.code.splitlines()
     assert start.endswith(" make run")
     for curl, words in zip(curls, ("# TYPE gateway_", '"err":null'), strict=True):
@@ -97,8 +96,7 @@ def test_the_addresses_for_metrics_and_health(server: Server, ports: dict[str, s
         assert words in done.stdout
 
 
-@pytest.mark.slow
-def test_the_events_of_a_stream(server: Server) -> None:
+def test_events_of_a_stream(server: Server) -> None:
     answer = server.ask("GET", FOLLOW)
     text = b"".join(answer.readline() for _ in range(7)).decode()
     answer.close()
@@ -109,8 +107,8 @@ def test_the_events_of_a_stream(server: Server) -> None:
         assert keys(json.loads(event["data"])) == keys(json.loads(also))
 
 
-@pytest.mark.slow
-def test_a_page_follows_a_transfer(server: Server) -> None:
+@pytest.mark.system
+def test_page_follows_a_transfer(server: Server) -> None:
     code = EVENT_SOURCE.code.replace('"/v2/', f'"{server.base}/v2/').replace("0x77d7…", RECORDED_TRANSFER)
     page = f"const show = (status) => {{ if (status === 5) process.exit(); }};\n{code}"
     command = [node(), "--experimental-eventsource", "--no-warnings", "-e", page]
@@ -144,16 +142,16 @@ def numbered(line: str) -> str:
 def test_a_refund_is_requested(sqlite_template: Path, tmp_path: Path) -> None:
     app = create_app(make_settings(f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"))
     with app.app_context():
-        refused = {"id": "refused", "type": "network.status", "at": "2026-05-01T12:00:00Z"}
+        refused: dict[str, Any] = {"id": "refused", "type": "network.status", "at": "2026-05-01T12:00:00Z"}
         refused |= {"transfer_id": RECORDED_TRANSFER, "xfer_status": XferStatus.BAD_TOKEN}
         assert not feed(app, refused).refused
-        answer = app.test_client().post("/v2/withdrawLiquidity", json=json.loads(ASK.code))
+        answer = app.test_client().post("/v2/withdrawLiquidity", json=json.loads(REQUEST.code))
         close_connections()
-    assert answer.text == ASKED.code
+    assert answer.text == REQUEST_ANSWER.code
 
 
-@pytest.mark.slow
-def test_alarmed_operator_hears_what_clients_hear(server: Server) -> None:
+@pytest.mark.system
+def test_alarmed_operator_gets_answer_of_clients(server: Server) -> None:
     command = ALARMED.code.replace("https://gateway.example.org", server.base)
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "transfer not found" in done.stdout

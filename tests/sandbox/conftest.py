@@ -18,6 +18,7 @@ from app.transfers.rules.events.event_types import ChainReorged, Event, Transfer
 from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.projected import TransferState, transfer_state
+from app.values.identifiers import TransferId
 
 Reported = dict[str, Any]
 
@@ -36,7 +37,7 @@ def read(reported: Iterable[Reported], now: datetime) -> list[Event]:
 
 def project(events: Iterable[Event]) -> dict[str, TransferState]:
     """The state of each transfer after these events, accepted in this order, by its 0x id."""
-    logs: dict[bytes, list[Logged[TransferEvent]]] = defaultdict(list)
+    logs: dict[TransferId, list[Logged[TransferEvent]]] = defaultdict(list)
     reorgs = []
     for seq, event in enumerate(events, 1):
         if isinstance(event, TransferEvent):

@@ -26,7 +26,7 @@ MOMENTS = (
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=str)
 def test_is_well_formed_at_any_moment(moment: datetime) -> None:
-    reported = list(sandbox_events(moment))
+    reported: list[Reported] = list(sandbox_events(moment))
     events = read(reported, moment - timedelta(minutes=10))  # the feed allows ten minutes ahead
     assert max(event.at for event in events) <= moment
     assert [event.at for event in events] == sorted(event.at for event in events)
@@ -103,7 +103,7 @@ def test_reorganisation_takes_one_event(reported: list[Reported]) -> None:
 def test_topping_up_repeats_and_adds(reported: list[Reported]) -> None:
     later = NOW + timedelta(days=2)
     known = {each["id"]: each for each in reported}
-    topped_up = list(fresh_events(later, NOW - timedelta(days=3)))
+    topped_up: list[Reported] = list(fresh_events(later, NOW - timedelta(days=3)))
     repeated = [each for each in topped_up if each["id"] in known]
     assert len(repeated) > 100
     assert all(known[each["id"]] == each for each in repeated)

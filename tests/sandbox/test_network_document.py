@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from eth_utils import keccak
+from eth_utils.crypto import keccak
 
 from app.network.document import read_rows
 from app.sandbox.reports import PACES

@@ -116,7 +116,7 @@ def tabs() -> Iterator[tuple[Block, Block | None]]:
 def snippets() -> list[Snippet]:
     """Every snippet of every page of the documentation, in their order."""
     return [
-        Snippet(block.page, block.line, block.heading, block.code, answer and answer.code)
+        Snippet(block.page, block.line, block.heading, block.code, answer.code if answer else None)
         for block, answer in tabs()
     ]
 

@@ -44,6 +44,13 @@ def texts(catalog: Catalog) -> Iterator[Message]:
     return (each for each in catalog if each.id)
 
 
+def forms_of(message: Message) -> tuple[list[str], list[str]]:
+    """Singular and plural of a text, or the only one, and those of its translation."""
+    one_or_more: list[Any] = [message.id, message.string]
+    ids, forms = ([each] if isinstance(each, str) else list(each or ()) for each in one_or_more)
+    return ids, forms
+
+
 def test_each_language_has_its_catalogue() -> None:
     assert {language.replace("-", "_") for language in LANGUAGES} == {"en", *NAMES}
 
@@ -55,13 +62,13 @@ def test_translations_are_complete_without_leftovers(path: Path) -> None:
     assert {str(each.id) for each in texts(catalog)} == wanted
     assert not catalog.obsolete
     for each in texts(catalog):
-        forms = [each.string] if isinstance(each.id, str) else each.string
+        _, forms = forms_of(each)
         assert not each.fuzzy and forms and all(form and form == form.strip() for form in forms), each.id
 
 
 def test_translations_have_the_same_values(path: Path) -> None:
     for each in texts(read(path)):
-        ids, forms = ([each.id], [each.string]) if isinstance(each.id, str) else (each.id, each.string)
+        ids, forms = forms_of(each)
         for form in forms:
             assert values(form) == values(ids[-1]), each.id
 
