@@ -1,9 +1,10 @@
-"""A real Chromium at a real gunicorn with the sandbox; whatever a page complains of fails its test."""
+"""A real Chromium at a real gunicorn with the sandbox; a test fails where a page complains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +14,7 @@ from app import create_app
 from app.accounts.rules.roles import Role
 from config import ALL_DOORS
 from tests.applications import close_connections, make_settings
-from tests.browser.looking import accessibility, go
+from tests.browser.looking import accessibility, findings, go
 from tests.console.visitor import PASSWORD, add_account
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
@@ -43,7 +44,6 @@ FLAGS = [
     "--disable-sync",
 ]
 DESKTOP = ViewportSize(width=1280, height=860)
-PHONE_WIDTH = 390
 
 
 class Visit:
@@ -89,16 +89,9 @@ class Visit:
         assert not found, f"{self.page.url}\n" + "\n".join(found)
 
     def check_look(self) -> None:
-        """Accessible in both themes, and no wider than a phone."""
-        page, size = self.page, self.page.viewport_size
-        assert size is not None
-        page.emulate_media(color_scheme="dark")
-        self.check_accessibility()
-        page.emulate_media(color_scheme="light")
-        self.check_accessibility()
-        page.set_viewport_size({"width": PHONE_WIDTH, "height": 844})
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE_WIDTH, page.url
-        page.set_viewport_size(size)
+        """Nothing is wrong with the page in both themes and at every width."""
+        found = findings(self.page)
+        assert not found, f"{self.page.url}\n" + "\n".join(found)
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +116,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two workers for all modules. They write no counts while the database is emptied.
 
-    Pegged pairs are guarded by two persons; only ``test_proposals`` changes them. Every door is open, as by
-    ``make run``.
+    Pegged pairs are guarded by two persons. Every interface is open, as by ``make run``.
     """
     settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "2"}
     settings |= {"TWO_PERSONS": "pegged_pairs", "DOORS": ",".join((*ALL_DOORS, "wait"))}
@@ -150,11 +142,27 @@ def server(running: Server, sandbox: SharedSqlite) -> Server:
     return running
 
 
+NewWindow = Callable[..., Visit]
+"""Opens a window that shares nothing with others: ``new_window(timezone_id="Asia/Kolkata")``."""
+
+
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
-    """A window of its own; the test fails where a page complained of anything."""
-    context = browser.new_context(viewport=DESKTOP, locale="en-GB")
-    visit = Visit(context.new_page(), server)
-    yield visit
-    context.close()
-    assert visit.complaints == []
+def new_window(browser: Browser, server: Server) -> Iterator[NewWindow]:
+    """The test fails where a page of any of its windows complained."""
+    visits: list[Visit] = []
+
+    def open_window(**options: Any) -> Visit:
+        context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB"} | options)
+        visits.append(Visit(context.new_page(), server))
+        return visits[-1]
+
+    yield open_window
+    for visit in visits:
+        visit.page.context.close()
+    assert [complaint for visit in visits for complaint in visit.complaints] == []
+
+
+@pytest.fixture
+def visit(new_window: NewWindow) -> Visit:
+    """A window of its own."""
+    return new_window()

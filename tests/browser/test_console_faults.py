@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
+from app import create_app
 from app.accounts.rules.roles import Role
-from tests.browser.conftest import DESKTOP, Visit
+from app.db.database import Database
+from app.http.application import part_of
+from app.webhooks.services.subscriptions import send_test
+from tests.applications import close_connections, make_settings
+from tests.browser.conftest import NewWindow, Visit
 from tests.browser.looking import PHONE, go
 from tests.console.visitor import email_of
+from tests.databases import SharedSqlite
 from tests.serving.server import Server
+from tests.webhooks.services.hooks import to_subjects
 
+pytestmark = pytest.mark.system
+
+INDIA = "Asia/Kolkata"
 ENDED = "console error: Failed to load resource: the server responded with a status of 401 (UNAUTHORIZED)"
 
 
-@pytest.mark.slow
-def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
+def test_input_returns_after_signing_in(visit: Visit, new_window: NewWindow) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill("Ethereum, as typed")
-    elsewhere = browser.new_context()
-    other = Visit(elsewhere.new_page(), server)
+    other = new_window()
     other.sign_in(email_of(Role.OPERATOR))
     other.page.on("dialog", lambda dialog: dialog.accept())
     other.open("/admin/account/").get_by_role("button", name="Sign out everywhere").click()
     other.page.wait_for_url("**/sign-in*")
-    elsewhere.close()
     go(page.get_by_role("button", name="Preview change"))
     assert "You signed out everywhere from another browser." in page.locator("main").inner_text()
     assert visit.complaints == [ENDED]
@@ -43,8 +51,7 @@ def test_input_returns_after_signing_in(visit: Visit, browser: Browser, server: 
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.slow
-def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
+def test_input_of_others_is_not_shown(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
     visit.page.evaluate("kept => sessionStorage.setItem('console-kept', kept)", kept)
@@ -54,10 +61,8 @@ def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.slow
-def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -> None:
-    context = browser.new_context(viewport=DESKTOP, locale="en-GB", timezone_id="Asia/Kolkata")
-    visit = Visit(context.new_page(), server)
+def test_times_are_typed_in_readers_zone(new_window: NewWindow) -> None:
+    visit = new_window(timezone_id=INDIA)
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/1")
     end = page.get_by_label("Ends (UTC+5:30)")
@@ -78,16 +83,35 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
     go(page.get_by_role("button", name="Apply"))
     untouched = re.compile(r"since=2026-11-21T10(:|%3A)00(:|%3A)30")
     expect(page, "what is not touched keeps its seconds").to_have_url(untouched)
-    assert visit.complaints == []
-    context.close()
 
 
-@pytest.mark.parametrize(
-    "scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)]
-)
-@pytest.mark.slow
-def test_a_phone_shows_state_and_stop(visit: Visit, scheme: str) -> None:
-    visit.page.emulate_media(color_scheme=scheme)
+@pytest.fixture
+def hook(server: Server, sandbox: SharedSqlite) -> str:
+    """A webhook with a delivery that was written now."""
+    app = create_app(make_settings(sandbox.url, doors=("admin",)))
+    with app.app_context():
+        public_id = str(to_subjects(app, ["0xab"]).public_id)
+        send_test(part_of(app, Database), public_id)
+        close_connections()
+    return public_id
+
+
+def test_webhook_sends_again_in_readers_zone(new_window: NewWindow, hook: str) -> None:
+    visit = new_window(timezone_id=INDIA)
+    visit.sign_in(email_of(Role.OPERATOR))
+    page = visit.open(f"/admin/webhooks/{hook}")
+    local = datetime.now(UTC) + timedelta(hours=5, minutes=30)
+    page.get_by_label("From (UTC+5:30)").fill(f"{local - timedelta(minutes=5):%Y-%m-%dT%H:%M}")
+    page.get_by_label("To (UTC+5:30)").fill(f"{local + timedelta(minutes=5):%Y-%m-%dT%H:%M}")
+    page.get_by_label("Also what was delivered").check()
+    with page.expect_request(f"**/webhooks/{hook}/replay") as sent:
+        go(page.get_by_role("button", name="Send again"))
+    in_utc = f"since={local - timedelta(hours=5, minutes=35):%Y-%m-%dT%H%%3A%M}"
+    assert in_utc in str(sent.value.post_data)
+    expect(page.locator("main .message-error")).to_have_count(0)
+
+
+def test_phone_shows_state_and_stop(visit: Visit) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     visit.page.set_viewport_size(PHONE)
 

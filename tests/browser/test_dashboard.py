@@ -14,6 +14,8 @@ from tests.browser.looking import go
 from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
+pytestmark = pytest.mark.system
+
 STUCK = "#tiles li:first-child .tile-number"
 INTERVAL = 16_000
 
@@ -38,7 +40,6 @@ def later(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.slow
 def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page = visit.page
@@ -66,7 +67,6 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
-@pytest.mark.slow
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []
@@ -79,7 +79,6 @@ def test_it_can_be_paused(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.slow
 def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")
@@ -94,7 +93,6 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     visit.complaints.clear()  # the browser's own, of the 503
 
 
-@pytest.mark.slow
 def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     opened(visit)
     with rows.begin() as connection:

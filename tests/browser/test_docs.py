@@ -12,6 +12,8 @@ from scripts.docs_site.build import ensure_site
 from tests.browser.conftest import Visit
 from tests.browser.looking import accessibility, findings
 
+pytestmark = pytest.mark.system
+
 OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
 """Long lines of code scroll in their frame."""
 
@@ -51,7 +53,6 @@ def scheme(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).colorScheme"))
 
 
-@pytest.mark.slow
 def test_from_the_root_to_an_operation(visit: Visit) -> None:
     page = visit.open("/")
     assert page.url.endswith("/docs/")
@@ -64,31 +65,19 @@ def test_from_the_root_to_an_operation(visit: Visit) -> None:
     expect(page.get_by_text("import httpx").first).to_be_visible()
 
 
-@pytest.mark.slow
-def test_a_word_is_found(visit: Visit) -> None:
-    page = visit.open("/docs/")
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox").fill("amount_under_minimum")
-    found = page.get_by_role("option", name="amount_under_minimum").first
-    expect(found).to_be_visible(timeout=SLOW)
-    found.click()
-    page.wait_for_url("**/docs/errors/**")
-
-
-@pytest.mark.slow
-def test_a_code_of_an_error_is_found(visit: Visit) -> None:
+@pytest.mark.parametrize("searched", ["amount_under_minimum", "1005"], ids=["a word", "a code"])
+def test_error_is_found(visit: Visit, searched: str) -> None:
     page = visit.open("/docs/quick-start/")
     page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox").fill("1005")
+    page.get_by_role("combobox").fill(searched)
     found = page.get_by_role("option").first
     expect(found).to_contain_text("Errors", timeout=SLOW)
     found.click()
     page.wait_for_url("**/docs/errors/**")
-    expect(page.locator("article").get_by_text("1005").first).to_be_visible()
+    expect(page.locator("article").get_by_text(searched).first).to_be_visible()
 
 
-@pytest.mark.slow
-def test_the_index_is_read_when_somebody_searches(visit: Visit) -> None:
+def test_index_is_read_at_first_search(visit: Visit) -> None:
     read: list[str] = []
     visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
     page = visit.open("/docs/")
@@ -101,7 +90,6 @@ def test_the_index_is_read_when_somebody_searches(visit: Visit) -> None:
     expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
 
 
-@pytest.mark.slow
 def test_light_and_dark(visit: Visit) -> None:
     page = visit.open("/docs/")
     assert scheme(page) == "light"
@@ -118,8 +106,7 @@ def test_light_and_dark(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-@pytest.mark.slow
-def test_the_navigation_of_a_phone(visit: Visit) -> None:
+def test_phone_has_navigation(visit: Visit) -> None:
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/docs/errors/")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -135,7 +122,6 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 @pytest.mark.parametrize(
     "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
 )
-@pytest.mark.slow
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
@@ -144,7 +130,6 @@ def test_how_a_page_looks(visit: Visit, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["api/estimateAmt/", "errors/", "interface/", "operations/", "sandbox/", "metrics/"]
 )
-@pytest.mark.slow
 def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     visit.page.set_viewport_size(NARROW)
     page = visit.open(f"/docs/{path}")
@@ -155,7 +140,6 @@ def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
 
 
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
-@pytest.mark.slow
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
@@ -167,8 +151,7 @@ def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None
         assert page.get_by_role(role, name=re.compile("^$")).count() == 0
 
 
-@pytest.mark.slow
-def test_a_request_is_tried(visit: Visit) -> None:
+def test_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
     page.get_by_role("button", name="TRY").first.click()
     expect(page.get_by_text("Response Status: OK:200")).to_be_visible()

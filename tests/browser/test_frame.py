@@ -12,7 +12,7 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import PHONE, go
 from tests.console.visitor import email_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 def test_first_wrong_field_has_focus(visit: Visit) -> None:

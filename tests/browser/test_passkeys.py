@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,6 +21,8 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import go
 from tests.console.visitor import PASSWORD, email_of
 from tests.databases import SharedSqlite
+
+pytestmark = pytest.mark.system
 
 OPERATOR = email_of(Role.OPERATOR)
 
@@ -51,8 +54,9 @@ def add_passkey(visit: Visit, name: str) -> Page:
 
 
 def look(visit: Visit) -> None:
-    """The page is accessible in both themes."""
-    for scheme in ("light", "dark"):
+    """The page is accessible in both themes. ``findings`` would end its authenticator."""
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
         visit.page.emulate_media(color_scheme=scheme)
         visit.check_accessibility()
 
@@ -68,7 +72,6 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
         close_connections()
 
 
-@pytest.mark.slow
 def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) -> None:
     page = device.sign_in(OPERATOR)
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
@@ -122,7 +125,6 @@ def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) 
     expect(page.get_by_text("Passkey “this laptop” removed.")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     """A device without any passkey."""
     visit.base = visit.base.replace("127.0.0.1", "localhost")
@@ -137,7 +139,6 @@ def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
-@pytest.mark.slow
 def test_password_by_others_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():

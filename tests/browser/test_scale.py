@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 from sqlalchemy import create_engine, text
@@ -15,10 +12,10 @@ from tests.browser.looking import PHONE, findings
 from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
+pytestmark = pytest.mark.system
+
 CHAINS = 60
 SCREEN = ViewportSize(width=1440, height=900)
-PICTURES = os.environ.get("PICTURES", "")
-"""A folder for pictures of what was looked at; none are taken without it."""
 
 
 @pytest.fixture
@@ -64,16 +61,9 @@ def height(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollHeight"))
 
 
-def picture(page: Page, name: str) -> None:
-    if PICTURES:
-        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
-
-
-@pytest.mark.slow
-def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None:
+def test_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None:
     page = visit.open("/admin/")
     expect(page.locator("#freshness summary").first).to_contain_text("more chains")
-    picture(page, "dashboard")
     assert height(page) <= 2 * SCREEN["height"]
     closed = page.locator(".board > section:has(> .panel:not([open]))")
     assert closed.count() >= 5
@@ -81,12 +71,8 @@ def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None
         expect(page.locator(f"#{panel} > .panel")).to_have_count(0)
     page.get_by_role("link", name="Stuck: user must act").click()
     expect(page.locator("#waiting > .panel")).to_have_attribute("open", "")
-    page.emulate_media(color_scheme="dark")
-    picture(page, "dashboard-dark")
-    page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
     visit.open("/admin/")
-    picture(page, "dashboard-phone")
     assert height(page) <= 6_000
     page.set_viewport_size(SCREEN)
     found = findings(page)
@@ -95,34 +81,18 @@ def test_the_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None
     assert not found, "\n".join(found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "path"),
-    [
-        ("refunds", "/admin/refunds/"),
-        ("transfers", "/admin/transfers/?token=USDT&sort=largest&least=1"),
-        ("transfers-age", "/admin/transfers/?status=open&age=over-1h"),
-    ],
-)
-def test_lists_are_usable_on_every_screen(visit: Visit, wide: Page, name: str, path: str) -> None:
+@pytest.mark.parametrize("path", ["/admin/refunds/", "/admin/transfers/?token=USDT&sort=largest&least=1"])
+def test_lists_are_usable_on_every_screen(visit: Visit, wide: Page, path: str) -> None:
     page = visit.open(path)
     expect(page.locator("main .row-link").first).to_be_visible()
-    picture(page, name)
-    page.emulate_media(color_scheme="dark")
-    picture(page, f"{name}-dark")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(PHONE)
-    picture(page, f"{name}-phone")
-    page.set_viewport_size(SCREEN)
-    found = findings(page)
-    assert not found, "\n".join(found)
+    visit.check_look()
 
 
-@pytest.mark.slow
-def test_a_closed_panel_is_opened_by_keyboard(visit: Visit, wide: Page) -> None:
+def test_closed_panel_is_opened_by_keyboard(visit: Visit, wide: Page) -> None:
     page = visit.open("/admin/")
     summary = page.locator("#trend > .panel > summary")
     summary.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#trend-chart")).to_be_visible()
-    assert page.locator("#trend-chart").bounding_box()["height"] > 100  # type: ignore[index]
+    box = page.locator("#trend-chart").bounding_box()
+    assert box and box["height"] > 100

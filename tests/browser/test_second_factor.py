@@ -11,7 +11,7 @@ from tests.browser.looking import go
 from tests.console.second_factor import code_of
 from tests.console.visitor import email_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 def test_second_factor_from_setup_to_use(visit: Visit) -> None:

@@ -19,11 +19,12 @@ from app.http.application import part_of
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import close_connections, make_settings
-from tests.browser.conftest import Visit
-from tests.browser.looking import findings, go
+from tests.browser.conftest import NewWindow, Visit
+from tests.browser.looking import PHONE, findings, go
 from tests.databases import SharedSqlite
-from tests.everyday import some
 from tests.serving.server import Server, serving
+
+pytestmark = pytest.mark.system
 
 PATHS = (
     "/transfer/",
@@ -34,8 +35,8 @@ PATHS = (
 )
 WAIT = "**/v2/waitTransferStatus?*"
 MOVING = sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
-SOON = 2
-"""Seconds from the commit of a change to the page that shows it."""
+SOON = 5
+"""Seconds from the commit of a change to the page that shows it; polling would take longer."""
 
 SAID = """
 window.said = [];
@@ -46,16 +47,11 @@ new MutationObserver(() => window.said.push(document.getElementById("announce").
 
 
 @pytest.fixture
-def phone(browser: Browser, server: Server) -> Iterator[Visit]:
+def phone(new_window: NewWindow) -> Visit:
     """A window as wide as a phone."""
-    context = browser.new_context(
-        viewport={"width": 390, "height": 800}, locale="en-GB", timezone_id="Asia/Tokyo", has_touch=True
-    )
-    visit = Visit(context.new_page(), server)
+    visit = new_window(viewport=PHONE, timezone_id="Asia/Tokyo", has_touch=True)
     visit.page.route(WAIT, lambda _: None)  # nothing happens, until a test says otherwise
-    yield visit
-    context.close()
-    assert visit.complaints == []
+    return visit
 
 
 def look_at(visit: Visit, path: str) -> Page:
@@ -70,7 +66,7 @@ Happen = Callable[..., float]
 
 @pytest.fixture(scope="module")
 def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
-    """Reports events, as a reporter does while somebody looks; says when they were in the database."""
+    """Reports events, as a reporter does while somebody looks; returns when they were in the database."""
     app = create_app(make_settings(sandbox.url))
 
     def report(*events: dict[str, object]) -> float:
@@ -89,11 +85,10 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
     yield report
 
 
-@pytest.mark.slow
-def test_every_page_screen_and_theme(phone: Visit) -> None:
+def test_pages_are_accessible_at_every_width(phone: Visit) -> None:
     phone.page.emulate_media(reduced_motion="reduce")
     found = []
-    for path in some(PATHS, 5):
+    for path in PATHS:
         page = look_at(phone, path)
         for details in page.locator("details").all():
             details.evaluate("details => { details.open = true; }")
@@ -111,12 +106,12 @@ def released(name: str, transfer_id: str) -> dict[str, object]:
     }
 
 
-def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
-    """What the feed tells is there soon: in place, said aloud, and then nobody asks any more."""
-    asked: list[str] = []
+def test_change_is_shown_by_itself(phone: Visit, happen: Happen) -> None:
+    """What the feed reports is there soon: in place and said aloud. Then no more requests are sent."""
+    requested: list[str] = []
     phone.page.unroute(WAIT)
     phone.page.on(
-        "request", lambda request: asked.append(request.url) if "waitTransfer" in request.url else None
+        "request", lambda request: requested.append(request.url) if "waitTransfer" in request.url else None
     )
     with phone.page.expect_request(WAIT):
         page = look_at(phone, f"/transfer/{MOVING}")
@@ -125,52 +120,48 @@ def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
     page.wait_for_timeout(300)  # until the gateway has it among those who wait
     happened = happen(released("browser-1", MOVING))
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out on"), timeout=10_000)
-    took = time.monotonic() - happened
-    print(f"shown {took:.2f} s after the commit")
-    assert took < SOON
+    assert time.monotonic() - happened < SOON
     expect(page.get_by_role("status").filter(has_text="Paid out on")).to_have_count(1)
     assert page.evaluate("window.said") == [page.get_by_role("heading", level=1).text_content()]
-    assert page.evaluate("document.body.dataset.same") == "yes", "in place, not loaded anew"
+    assert page.evaluate("document.body.dataset.same") == "yes", "in place, not loaded again"
     assert page.title().startswith("Paid out on")
-    query = dict(part.split("=") for part in asked[0].partition("?")[2].split("&"))
+    query = dict(part.split("=") for part in requested[0].partition("?")[2].split("&"))
     assert (query["transfer_id"], query["after_status"]) == (MOVING, "4")
     assert 1 <= int(query["timeout"]) <= 30
-    before = len(asked)
+    before = len(requested)
     page.wait_for_timeout(1500)
-    assert len(asked) == before, "a finished transfer is not asked about"
+    assert len(requested) == before, "a finished transfer is not requested again"
 
 
-@pytest.mark.slow
-def test_without_waiting_nobody_requests_it(
+def test_wait_is_not_requested_without_it(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
-    """So the browser has no error to show; the page follows by asking."""
+    """So the browser has no error to show; the page follows by polling."""
     moving = sandbox_id(Status.TRANSFER_SUBMITTING, 1)
     settings = {"DATABASE_URL": sandbox.url, "DOORS": "api", "WEB_CONCURRENCY": "1"}
     with serving("wsgi:app", tmp_path / "log", **settings) as plain:
         assert plain.ask("GET", f"/v2/waitTransferStatus?transfer_id={moving}").status == 404
         context = browser.new_context()
         visit = Visit(context.new_page(), plain)
-        asked: list[str] = []
-        visit.page.on("request", lambda request: asked.append(request.url))
+        requested: list[str] = []
+        visit.page.on("request", lambda request: requested.append(request.url))
         visit.page.route(f"**/transfer/{moving}", soon_again)
         page = visit.open(f"/transfer/{moving}")
         happen(released("browser-2", moving))
         expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out"), timeout=15_000)
-        assert not [each for each in asked if "waitTransfer" in each]
+        assert not [each for each in requested if "waitTransfer" in each]
         context.close()
     assert visit.complaints == []
 
 
 def soon_again(route: Route) -> None:
-    """The page as it is, but for when it asks again."""
+    """The page as it is, but for when it polls."""
     answer = route.fetch()
     route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
 
 
-@pytest.mark.slow
-def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
-    """By the seconds that the page names; and it goes on after the gateway was away."""
+def test_page_polls_where_nothing_waits(phone: Visit) -> None:
+    """Every so many seconds as the page names, also after the gateway was away."""
     refusals = [503, 404]
     refused: list[str] = []
 
@@ -203,11 +194,10 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     for _ in range(2):
         with page.expect_request(f"**{path}"):
             pass
-    assert len(refused) == 2, "busy is asked again, and a proxy that does not know it is not"
+    assert len(refused) == 2, "after 503 again, and after 404 of a proxy no more"
     phone.complaints = [each for each in phone.complaints if not re.search("503|404|ERR_FAILED", each)]
 
 
-@pytest.mark.slow
 def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
@@ -224,8 +214,7 @@ def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     assert str(time.text_content()).endswith(expected)
 
 
-@pytest.mark.slow
-def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
+def test_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
     page = look_at(phone, f"/transfer/{wanted}")
     page.get_by_role("button", name="Request the refund").focus()
@@ -234,10 +223,9 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     assert page.url.endswith(f"/transfer/{wanted}")
 
 
-@pytest.mark.slow
-def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
+def test_page_is_whole_without_scripts(browser: Browser, server: Server) -> None:
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
     page = context.new_page()
     base = f"http://{server.host}:{server.port}"
     page.goto(f"{base}/transfer/")

@@ -27,6 +27,8 @@ from tests.feed.services.world import event, feed, write_network
 from tests.serving.server import UNLIMITED, Server, serving
 from tests.watcher.services.world import watch_a_chain
 
+pytestmark = pytest.mark.system
+
 _IS_GREEN = """tile => {
   const probe = document.createElement("i");
   probe.style.color = "var(--good)";
