@@ -1,4 +1,4 @@
-"""A gateway that answers what a script says, to see what clients do with it."""
+"""A gateway that responds by a script, to see what clients do with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Say:
     """One answer: a status, or an HTTP status with a reason.
 
     :param after: seconds until it is given.
-    :param foreign: what somebody else answers in JSON, such as a proxy.
+    :param foreign: the JSON of another server, such as a proxy.
     """
 
     status: int = 0
@@ -48,26 +48,26 @@ class Say:
 
 @dataclass
 class Script:
-    """What is answered to each operation in turn, the last for ever; and what was asked, with the time."""
+    """The answers to each operation in turn, the last for ever; and the requests with their times."""
 
     says: Mapping[str, Sequence[Say]]
-    asked: list[tuple[float, str, Any]] = field(default_factory=list)
+    requests: list[tuple[float, str, Any]] = field(default_factory=list)
     given_up: list[float] = field(default_factory=list)
     """Seconds that clients waited for an answer before they left."""
 
-    def next(self, operation: str, question: Any) -> Say:
+    def next(self, operation: str, query: Any) -> Say:
         turn = self.operations.count(operation)
-        self.asked.append((time.monotonic(), operation, question))
+        self.requests.append((time.monotonic(), operation, query))
         says = self.says.get(operation, [Say(http=404, broken=True)])
         return says[min(turn, len(says) - 1)]
 
     @property
     def operations(self) -> list[str]:
-        return [operation for _, operation, _ in self.asked]
+        return [operation for _, operation, _ in self.requests]
 
     @property
     def pauses(self) -> list[float]:
-        times = [moment for moment, _, _ in self.asked]
+        times = [moment for moment, _, _ in self.requests]
         return [later - earlier for earlier, later in pairwise(times)]
 
 
@@ -85,9 +85,9 @@ def serving(scripts: Mapping[str, Script]) -> Iterator[str]:
         def do_POST(self) -> None:
             self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 
-        def _answer(self, question: Any) -> None:
+        def _answer(self, query: Any) -> None:
             name, _, operation = urlsplit(self.path).path.removeprefix("/").split("/")
-            say = scripts[name].next(operation, question)
+            say = scripts[name].next(operation, query)
             if (waited := self._left_within(say.after)) is not None:
                 scripts[name].given_up.append(waited)
                 self.close_connection = True

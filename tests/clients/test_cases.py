@@ -46,7 +46,7 @@ def _send(name: str, way: tuple[str, int, int], expected: dict[str, Any], **more
     return {"name": name, "do": "send", "way": way, **given, **more, "expect": expected}
 
 
-def _sent(send: Send, signature: str, received: str, *arguments: object, value: int = 0) -> dict[str, Any]:
+def _sent(send: Send, signature: str, received: object, *arguments: object, value: int = 0) -> dict[str, Any]:
     contract, token = send.contract.text, send.token.text
     function = signature.partition("(")[0]
     said = [str(each) for each in arguments]
@@ -207,7 +207,7 @@ def way_cases() -> list[dict[str, Any]]:
     return [{"name": f"ways of {name}", "do": "ways", "configs": name, "expect": {}} for name in DOCUMENTS]
 
 
-def test_the_ways_are_those_that_production_has() -> None:
+def test_ways_are_those_of_production() -> None:
     results = workshop.ask_python(way_cases(), DOCUMENTS)
     for configs, result in zip(DOCUMENTS.values(), results, strict=True):
         found = [tuple(way[1:4]) for way in result["value"] if way[0] == "pool"]
@@ -218,16 +218,15 @@ def test_the_ways_are_those_that_production_has() -> None:
         assert all(way[4] == bridges[way[2]] for way in result["value"] if way[0] == "pool")
 
 
-def test_python_makes_sends_and_believes_webhooks() -> None:
+def test_python_makes_sends_and_verifies_webhooks() -> None:
     workshop.check_python(CORE, DOCUMENTS)
 
 
-@pytest.mark.slow
-def test_python_knows_the_ids_of_transfers() -> None:
+def test_python_computes_transfer_ids() -> None:
     workshop.check_python(ID_CASES, DOCUMENTS, evm=True)
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_typescript_does_the_same(tmp_path: Path) -> None:
     expected = [
         case | {"expect": result}

@@ -21,7 +21,7 @@ from tests.clients import workshop
 from tests.clients.stage import KEY, LATE, OTHERS, PAYER, Stage, play, sends
 from tests.grpcweb.node import node
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 LANGUAGES = ("python", "typescript")
 
@@ -35,7 +35,7 @@ def commands(language: str) -> tuple[list[str], dict[str, str]]:
 
 @dataclass(frozen=True)
 class Claims:
-    """A program that claims refunds on one chain; what it says is in files."""
+    """A program that claims refunds on one chain; its output is in files."""
 
     process: subprocess.Popen[bytes]
     out: Path
@@ -61,7 +61,7 @@ def claiming(stage: Stage, language: str, chain: int, lines: list[dict[str, Any]
 
 
 def line_of(name: str, send: Send) -> dict[str, Any]:
-    """What the program is told of a transfer."""
+    """The input of the program for a transfer."""
     line: dict[str, Any] = {"transfer": send.text, "receiver": checksum_address(send.sender)}
     if name == OTHERS:
         line["key"] = KEY
@@ -69,7 +69,7 @@ def line_of(name: str, send: Send) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_money_is_back(stage: Stage, language: str, tmp_path: Path) -> None:
+def test_refund_is_paid(stage: Stage, language: str, tmp_path: Path) -> None:
     commands(language)  # built before anybody waits
     planned = sends()
     before = {name: stage.balance(send) for name, send in planned.items()}
@@ -92,7 +92,7 @@ def test_the_money_is_back(stage: Stage, language: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_the_contract_refuses_is_not_sent(stage: Stage, language: str, tmp_path: Path) -> None:
+def test_refused_call_is_not_sent(stage: Stage, language: str, tmp_path: Path) -> None:
     commands(language)
     send = sends()["pool"]
     lives = stage.begun({"pool": send})

@@ -17,10 +17,7 @@ from app.values.codes import TransferHistoryStatus
 from tests.clients import workshop
 from tests.sandboxes import load_into
 
-pytestmark = [
-    pytest.mark.one_database,
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.one_database
 
 READY = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -29,7 +26,7 @@ Evidence = dict[str, Any]
 
 
 @pytest.fixture
-def asked(app: Flask) -> tuple[dict[str, Any], dict[str, Evidence]]:
+def recorded(app: Flask) -> tuple[dict[str, Any], dict[str, Evidence]]:
     """The configs of the sandbox, and the evidence of a refund of each kind."""
     load_into(app)
     client = app.test_client()
@@ -117,7 +114,7 @@ CHANGES: dict[str, tuple[Callable[[Evidence], object], str]] = {
     "nobody signed": (lambda e: [each.update(signature=None) for each in e["signers"]], "power 0 has signed"),
     "too few signed": (one_signed, "is needed"),
     "little power signed": (little_power_signed, "is needed"),
-    "somebody else signed": (
+    "another key signed": (
         lambda e: signed(e)[0].update(signature=signed(e)[1]["signature"]), "has not signed it",
     ),
     "the other half": (
@@ -158,16 +155,16 @@ def _error(says: str) -> dict[str, Any]:
     return {"error": "EvidenceError", "says": says}
 
 
-def test_python_checks_evidence(asked: tuple[dict[str, Any], dict[str, Evidence]]) -> None:
-    configs, evidences = asked
+def test_python_checks_evidence(recorded: tuple[dict[str, Any], dict[str, Evidence]]) -> None:
+    configs, evidences = recorded
     workshop.check_python(list(cases_of(evidences)), {"sandbox": configs}, evm=True)
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_typescript_checks_evidence(
-    asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
+    recorded: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:
-    configs, evidences = asked
+    configs, evidences = recorded
     workshop.check_typescript(list(cases_of(evidences)), {"sandbox": configs}, tmp_path)
 
 
@@ -190,10 +187,10 @@ def sending_cases(evidences: dict[str, Evidence]) -> Iterator[dict[str, Any]]:
                 yield {**more, "name": name, "node": node, "wallet": wallet, "expect": {"value": ends}}
 
 
-@pytest.mark.slow
-def test_typescript_sends_on_the_chain_of_the_refund(
-    asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
+@pytest.mark.system
+def test_typescript_sends_on_chain_of_refund(
+    recorded: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:
-    """viem asks a wallet elsewhere than the node, and compares its chain only with one that it was given."""
-    configs, evidences = asked
+    """viem does not compare the chains of node and wallet by itself."""
+    configs, evidences = recorded
     workshop.check_typescript(list(sending_cases(evidences)), {"sandbox": configs}, tmp_path)

@@ -110,7 +110,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return program
 
 
-@pytest.fixture(params=["ts", "python"])
+@pytest.fixture(params=[pytest.param("ts", marks=[pytest.mark.system, pytest.mark.slow]), "python"])
 def language(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     return chosen
@@ -122,28 +122,25 @@ def program(request: pytest.FixtureRequest, language: str) -> Program:
     return made
 
 
-@pytest.mark.slow
 def test_quote_and_wait(server: Server, language: str, program: Program) -> None:
     quote, wait = (snippets(language)[place].replace(GATEWAY, server.base) for place in (QUOTE, WAIT))
-    said = program("quote", quote)
+    output = program("quote", quote)
     for part in ("0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", "send(address,address,uint256,", USER):
-        assert part in said
+        assert part in output
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
 
 
-@pytest.mark.slow
 def test_ways_and_following(server: Server, language: str, program: Program) -> None:
     ways, follow = (snippets(language)[place].replace(GATEWAY, server.base) for place in (WAYS, FOLLOW))
     assert program("ways", ways).split() == ["10", "56", "137", "42161"]
-    said = program("follow", follow).lower().splitlines()
-    assert said == [
+    output = program("follow", follow).lower().splitlines()
+    assert output == [
         f"{REFUND} 8",
         *(f"{before} {after} false" for before, after in pairwise((0, 1, 3, 6, 7, 8))),
     ]
 
 
-@pytest.mark.slow
-def test_a_webhook(language: str, program: Program) -> None:
+def test_webhook_is_verified(language: str, program: Program) -> None:
     moment = int(time.time())
     body = '{"data":{"transfer_id":"0x1","status":5}}'
     signed = signature(body=body, moment=moment)
@@ -159,17 +156,18 @@ def test_a_webhook(language: str, program: Program) -> None:
 
 
 @pytest.mark.slow
-def test_a_refund(stage: Stage, language: str, program: Program) -> None:
-    said, sender = claimed(stage, program, snippets(language)[CLAIM])
-    tx_hash, status = said.split()
+@pytest.mark.system
+def test_refund_is_claimed_by_client(stage: Stage, language: str, program: Program) -> None:
+    output, sender = claimed(stage, program, snippets(language)[CLAIM])
+    tx_hash, status = output.split()
     assert status == "10"
     assert stage.sender(LEFT, tx_hash) == sender
 
 
-@pytest.mark.slow
-def test_a_refund_by_the_guide(stage: Stage, python: Program) -> None:
-    said, sender = claimed(stage, python, GUIDE.code)
-    assert stage.sender(LEFT, said.strip()) == sender
+@pytest.mark.system
+def test_refund_is_claimed_by_guide(stage: Stage, python: Program) -> None:
+    output, sender = claimed(stage, python, GUIDE.code)
+    assert stage.sender(LEFT, output.strip()) == sender
 
 
 def claimed(stage: Stage, program: Program, text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Both clients ask a gateway that serves everything that they can ask."""
+"""Both clients request each operation of a gateway."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from app.values.codes import TransferHistoryStatus
 from tests.clients import workshop
 from tests.clients.conftest import ThroughNginx
 from tests.serving.server import Server
-
-pytestmark = pytest.mark.slow
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 USER = "0x" + "5a" * 18 + "0017"
@@ -34,30 +32,29 @@ ANSWERED = {
 }
 
 
-@pytest.fixture(params=["direct", "nginx"])
+@pytest.fixture(params=["direct", pytest.param("nginx", marks=pytest.mark.system)])
 def cases(
     request: pytest.FixtureRequest, server: Server, key: str, through_nginx: ThroughNginx
 ) -> list[dict[str, Any]]:
-    """What both ask, directly and through the shipped nginx."""
+    """What both request, directly and through the shipped nginx."""
     base = server.base if request.param == "direct" else through_nginx(server.port)
-    session = {"name": "session", "do": "session", "base": base, "transfer": REFUND, "account": USER}
-    unknown = {
-        "name": "unknown",
-        "do": "wait",
-        "base": base,
-        "transfer": "0x" + "ab" * 32,
-        "unknown_for": 0,
-    }
+    common: dict[str, Any] = {"base": base, "transfer": REFUND}
     url = "https://example.org/hooks"
-    keyed = {"name": "keyed", "do": "keyed", "base": base, "transfer": REFUND, "key": key, "url": url}
-    keyed |= {"expect": {"value": ["whsec_", [url], []]}}
-    refused = {"error": "GatewayError", "says": "transfer_not_found"}
-    return [session | {"expect": {"value": ANSWERED}}, unknown | {"expect": refused}, keyed]
+    return [
+        common | {"name": "session", "do": "session", "account": USER, "expect": {"value": ANSWERED}},
+        common
+        | {"name": "unknown", "do": "wait", "transfer": "0x" + "ab" * 32, "unknown_for": 0}
+        | {"expect": {"error": "GatewayError", "says": "transfer_not_found"}},
+        common
+        | {"name": "keyed", "do": "keyed", "key": key, "url": url}
+        | {"expect": {"value": ["whsec_", [url], []]}},
+    ]
 
 
-def test_python_asks(cases: list[dict[str, Any]]) -> None:
+def test_python_requests_all(cases: list[dict[str, Any]]) -> None:
     workshop.check_python(cases, {})
 
 
-def test_typescript_asks(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+@pytest.mark.system
+def test_typescript_requests_all(cases: list[dict[str, Any]], tmp_path: Path) -> None:
     workshop.check_typescript(cases, {}, tmp_path)

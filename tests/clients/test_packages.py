@@ -30,7 +30,7 @@ def source(folder: Path, name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def test_the_version_is_the_gateways() -> None:
+def test_version_is_that_of_gateway() -> None:
     package = json.loads(source(clients.TYPESCRIPT, "package.json"))
     lock = json.loads(source(clients.TYPESCRIPT, "package-lock.json"))
     assert package["version"] == lock["version"] == client_packages.SOURCE_VERSION
@@ -40,7 +40,7 @@ def test_the_version_is_the_gateways() -> None:
     assert f'\nversion = "{VERSION}"\n' in made
 
 
-def test_addresses_are_those_of_whoever_publishes() -> None:
+def test_addresses_are_those_of_publisher() -> None:
     package, project = source(clients.TYPESCRIPT, "package.json"), source(clients.PYTHON, "pyproject.toml")
     made = json.loads(client_packages.package_json(package, VERSION, LINKS))
     assert made["homepage"] == LINKS.docs
@@ -55,7 +55,7 @@ def test_addresses_are_those_of_whoever_publishes() -> None:
 
 
 @pytest.mark.parametrize("folder", [clients.PYTHON, clients.TYPESCRIPT], ids=lambda folder: folder.name)
-def test_what_a_readme_shows_is_run(folder: Path) -> None:
+def test_snippets_of_readme_are_run(folder: Path) -> None:
     """Each snippet is one of docs/clients.md, all of which run in test_guide.py."""
     readme = source(folder, "README.md")
     shown = SNIPPET.findall(readme)
@@ -80,6 +80,7 @@ def only(packages: Path, pattern: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.system
 def test_wheel_and_source_are_in_order(packages: Path) -> None:
     wheel, sdist = only(packages, f"*-{VERSION}-*.whl"), only(packages, f"*-{VERSION}.tar.gz")
     with zipfile.ZipFile(wheel) as files:
@@ -96,7 +97,8 @@ def test_wheel_and_source_are_in_order(packages: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_tarball_is_in_order(packages: Path, tmp_path: Path) -> None:
+@pytest.mark.system
+def test_tarball_is_in_order(packages: Path, tmp_path: Path) -> None:
     tarball = only(packages, f"*-{VERSION}.tgz")
     with tarfile.open(tarball) as archive:
         names = {each.removeprefix("package/") for each in archive.getnames()}

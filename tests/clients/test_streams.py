@@ -25,7 +25,7 @@ from tests.serving.telling import TOKEN, tell
 ID = "0x" + "ab" * 32
 CLIENTS = [
     "python",
-    pytest.param("typescript", marks=pytest.mark.slow),
+    pytest.param("typescript", marks=pytest.mark.system),
 ]
 
 
@@ -52,7 +52,7 @@ SCRIPTS: dict[str, tuple[list[Say], dict[str, Any]]] = {
         ],
         {"value": [heard("6", 1), heard("7", 3), ["reset", "20"], heard("21", 5, taken_back=True)]},
     ),
-    "it says no pause": (
+    "it names no pause": (
         [
             Say(http=503, reason="wait_busy", headers={"Retry-After": "0"}),
             Say(stream="retry: 0\nid: 5\n\n"),
@@ -64,12 +64,12 @@ SCRIPTS: dict[str, tuple[list[Say], dict[str, Any]]] = {
         [Say(http=404, reason="path_not_found")],
         {"error": "GatewayError", "says": "path_not_found"},
     ),
-    "somebody else answers": ([Say(broken=True)], {"error": "GatewayError", "says": "200"}),
+    "another server responds": ([Say(broken=True)], {"error": "GatewayError", "says": "200"}),
 }
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_what_the_script_says(client: str, tmp_path: Path) -> None:
+def test_stream_follows_script(client: str, tmp_path: Path) -> None:
     scripts = {str(place): Script({EVENTS: says}) for place, (says, _) in enumerate(SCRIPTS.values())}
     with serving(scripts) as base:
         cases = [
@@ -81,12 +81,12 @@ def test_what_the_script_says(client: str, tmp_path: Path) -> None:
         ]  # fmt: skip
         check(client, cases, tmp_path)
     broken, at_once, missing, other = scripts.values()
-    assert [question["last"] for _, _, question in broken.asked] == ["4", "6", "6", "6", "6", "9"]
-    assert {question["transfer_id"][0] for _, _, question in broken.asked} == {ID}
-    assert broken.pauses[1] >= 1, "as long as the gateway says"
-    assert len(at_once.asked) == 3
+    assert [request["last"] for _, _, request in broken.requests] == ["4", "6", "6", "6", "6", "9"]
+    assert {request["transfer_id"][0] for _, _, request in broken.requests} == {ID}
+    assert broken.pauses[1] >= 1, "as long as the gateway's header names"
+    assert len(at_once.requests) == 3
     assert all(pause >= 2 for pause in at_once.pauses), "its own pause"
-    assert len(missing.asked) == len(other.asked) == 1
+    assert len(missing.requests) == len(other.requests) == 1
 
 
 def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
@@ -97,14 +97,9 @@ def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "client",
-    [
-        pytest.param("python", marks=pytest.mark.slow),
-        pytest.param("typescript", marks=pytest.mark.slow),
-    ],
+    ("client", "way"), [("python", "direct"), pytest.param("typescript", "nginx", marks=pytest.mark.system)]
 )
-@pytest.mark.parametrize("way", ["direct", "nginx"])
-def test_a_reorganisation_and_a_stopped_server(
+def test_stream_survives_reorganisation_and_stop(
     client: str, way: str, sqlite_template: Path, tmp_path: Path, through_nginx: ThroughNginx
 ) -> None:
     """Nothing is lost and nothing comes twice, of a transfer and of an account: directly, and through the

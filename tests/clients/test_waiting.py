@@ -1,4 +1,4 @@
-"""How both clients wait: by the gateway's wait, by what its headers say, and without either."""
+"""How both clients wait: by the gateway's wait, by its headers, and without either."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ FOREIGN = {
 }
 """What proxies answer in JSON, with an `err` of their own."""
 
-FIRST, TOLD, LATE = 2, 3, 10
-"""Seconds: the first pause where nobody says anything, what the script says, and what a busy machine adds."""
+FIRST, NAMED, LATE = 2, 3, 10
+"""Seconds: the first pause without a header, the one of the script's header, and what a busy machine adds."""
 
 Check = Callable[[Script], object]
 
@@ -55,24 +55,24 @@ def expect_same(found: Sequence[Any], expected: Sequence[Any]) -> None:
 
 def by_the_wait(script: Script) -> None:
     assert script.operations == [STATUS, WAIT, WAIT]
-    assert script.asked[1][2] == {"transfer_id": [ID], "after_status": ["3"], "timeout": ["30"]}
-    assert script.asked[2][2]["after_status"] == ["4"]
+    assert script.requests[1][2] == {"transfer_id": [ID], "after_status": ["3"], "timeout": ["30"]}
+    assert script.requests[2][2]["after_status"] == ["4"]
     assert script.pauses[1] < 2, "a status that changed is not waited for again"
 
 
 def by_the_header(script: Script) -> None:
     assert script.operations == [STATUS, WAIT, STATUS]
     assert script.pauses[0] < 2
-    assert TOLD - 0.1 < script.pauses[1] < TOLD + LATE
+    assert NAMED - 0.1 < script.pauses[1] < NAMED + LATE
 
 
 def while_too_many_wait(script: Script) -> None:
     assert script.operations == [STATUS, WAIT, STATUS, WAIT]
-    assert TOLD - 0.1 < script.pauses[1] < TOLD + LATE, "it waits as long as it was told"
+    assert NAMED - 0.1 < script.pauses[1] < NAMED + LATE, "as long as the header names"
     assert script.pauses[2] < 2
 
 
-def asked_again(script: Script) -> None:
+def requested_again(script: Script) -> None:
     assert len(script.operations) in (2, 3)
 
 
@@ -131,14 +131,14 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
     ),
     "a wait that does not wait": (
         {STATUS: [Say(3)], WAIT: [Say(3, headers=SOON), Say(5)]},
-        {}, {"value": [5, True, "nobody", None, None]}, slept(TOLD),
+        {}, {"value": [5, True, "nobody", None, None]}, slept(NAMED),
     ),
     "the gateway is down for a moment": (
-        {STATUS: [DOWN, Say(5)]}, {}, {"value": [5, True, "nobody", None, None]}, slept(TOLD),
+        {STATUS: [DOWN, Say(5)]}, {}, {"value": [5, True, "nobody", None, None]}, slept(NAMED),
     ),
-    "too many questions": (
+    "too many requests": (
         {STATUS: [Say(http=429, reason="rate_limited", headers={"Retry-After": "3"}), Say(2)]},
-        {}, {"value": [2, True, "nobody", None, None]}, slept(TOLD),
+        {}, {"value": [2, True, "nobody", None, None]}, slept(NAMED),
     ),
     "no answer of a gateway": (
         {STATUS: [Say(broken=True)]}, {},
@@ -171,13 +171,13 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
     ),
     "unknown for too long": (
         {STATUS: [UNKNOWN]}, {"unknown_for": 3},
-        {"error": "GatewayError", "says": "transfer_not_found"}, asked_again,
+        {"error": "GatewayError", "says": "transfer_not_found"}, requested_again,
     ),
-    "a question that is wrong": (
+    "a wrong request": (
         {STATUS: [Say(http=400, reason="bad_request")]}, {},
         {"error": "GatewayError", "says": "bad_request"}, operations(STATUS),
     ),
-    "the caller's own question fails": (
+    "the caller's own callback fails": (
         {STATUS: [Say(3, headers=SOON)]}, {"fails": "of the caller", "timeout": 5},
         {"error": "TypeError", "says": "of the caller"}, operations(STATUS),
     ),
@@ -213,8 +213,7 @@ def waited(check: Callable[[list[dict[str, Any]]], None]) -> None:
                 for number, (name, (_, given, expected, _)) in enumerate(CASES.items())
             ]
         )
-    for script, (name, (*_, looks)) in zip(scripts.values(), CASES.items(), strict=True):
-        print(name, script.operations, [round(each, 1) for each in script.pauses])
+    for script, (*_, looks) in zip(scripts.values(), CASES.values(), strict=True):
         looks(script)
 
 
@@ -222,6 +221,6 @@ def test_python_waits() -> None:
     waited(lambda cases: workshop.check_python(cases, {}))
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_typescript_waits(tmp_path: Path) -> None:
     waited(lambda cases: workshop.check_typescript(cases, {}, tmp_path))
