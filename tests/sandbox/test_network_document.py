@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from app.network.document import read_rows
@@ -38,6 +40,21 @@ def test_document_can_be_imported(document: Document) -> None:
     read_rows(document)
     assert {route["rate"]["model"] for route in document["routes"]} == {"fixed", "stableswap"}
     assert set(PACES) == {chain["id"] for chain in document["chains"]}
+
+
+def addresses(value: Any) -> Iterator[str]:
+    """Every address at any depth."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from addresses(inner)
+    elif str(value).startswith("0x"):
+        yield value
+
+
+def test_every_address_has_its_checksum(document: Document) -> None:
+    found = list(addresses(document))
+    assert len(found) > 80
+    assert found == [to_checksum_address(each) for each in found]
 
 
 def test_real_chains_have_their_addresses(document: Document) -> None:
@@ -89,6 +106,8 @@ def test_something_is_disabled_or_blocked_each_way(document: Document) -> None:
     assert both["both_directions"]
     assert not one_way["both_directions"]
     assert (one_way["symbol"], one_way["dst_chain_id"], one_way["src_chain_id"]) in routes
+    for block in (both, one_way):
+        assert (block["symbol"], block["src_chain_id"], block["dst_chain_id"]) in routes
 
 
 def test_only_second_loopback_address_is_blocked(document: Document) -> None:
