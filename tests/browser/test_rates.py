@@ -13,6 +13,7 @@ from tests.console.visitor import email_of
 pytestmark = pytest.mark.system
 
 BASE = 8453
+CONFIG_MAX_AGE_MILLISECONDS = 1_100
 CONNECT = f"/admin/connect/token?chain={BASE}&symbol=USDT"
 PREVIEW = "main form .form-actions button.primary"
 CONFIRM = "button[name=confirm]"
@@ -45,6 +46,7 @@ def test_unfit_curve_is_not_saved_unconfirmed(visit: Visit) -> None:
     expect(page.locator("main .message-error").first).to_contain_text("Type “USDT” to confirm")
     page.locator("main [name=typed]").fill("usdt")
     go(page.locator(CONFIRM))
+    page.wait_for_timeout(CONFIG_MAX_AGE_MILLISECONDS)  # then every worker has it
     page = visit.open("/admin/")
     far = page.locator("#rates")
     expect(far).to_contain_text("USDT from Base")
