@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mpmath  # type: ignore[import-untyped]  # it comes without types
+import mpmath
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
