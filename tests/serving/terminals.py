@@ -35,7 +35,7 @@ class Terminal:
         """What it has shown since the last call, once that holds."""
         end = time.monotonic() + SECONDS
         while not holds(shown := self._shown.decode(errors="replace").replace("\r\n", "\n")):
-            assert self._read(0.05) or time.monotonic() < end, shown
+            assert self._read(0.05) or (self.process.poll() is None and time.monotonic() < end), shown
         self._shown = b""
         return shown
 
