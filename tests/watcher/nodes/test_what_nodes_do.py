@@ -36,8 +36,8 @@ from tests.watcher.nodes.behaviours import (
 
 pytestmark = pytest.mark.one_database
 
-BLOCKS = 80
-MOST_ROUNDS = 300
+BLOCKS = 40
+MOST_ROUNDS = 150
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
     reader.faults.note = shown.append  # type: ignore[method-assign, assignment]
     reader.view.nodes._note = shown.append
     watched.nodes[0].behaviours = [each.behaviour]
-    for rounds in range(MOST_ROUNDS):
+    for rounds in range(MOST_ROUNDS if each.reads_on else 40):
         if rounds < 20:
             watched.chain.mine(send((BLOCKS + rounds) * 10))
         elif is_read(watched):
