@@ -9,9 +9,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
+from sqlalchemy import update
+
+from app.db.database import Database
+from app.db.engine import writing
 from app.values.crypto import checksum_address
+from app.watcher.models import ChainWatch
 from tests.builders import network as build
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN
 
@@ -89,6 +95,12 @@ def watching(database_url: str, log: Path, urls: Mapping[str, str], *options: st
         yield process
     finally:
         process.kill()
+
+
+def free(database: Database) -> None:
+    """Let the leases of a watcher that was killed run out at once."""
+    with writing(database.engine) as connection:
+        connection.execute(update(ChainWatch).values(until=database.clock() - timedelta(seconds=1)))
 
 
 def until(true: Callable[[], bool], seconds: float = SECONDS) -> float:

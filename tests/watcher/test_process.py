@@ -5,26 +5,23 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
 
 from app.db.database import Database
 from app.db.engine import writing
 from app.http.application import part_of
 from app.network.document import import_within, read_document
-from app.watcher.models import ChainWatch
 from tests.amounts import few_or_many
 from tests.applications import OpenApp
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import answers, row, send
-from tests.watcher.processes import Process, document, until, watching
+from tests.watcher.processes import Process, document, free, until, watching
 
 pytestmark = pytest.mark.one_database
 
@@ -45,12 +42,6 @@ def chain() -> FakeChain:
     for number in range(1, 30):
         chain.mine(send(number))
     return chain
-
-
-def free(database: Database) -> None:
-    """Let the lease of a watcher that was killed run out at once."""
-    with writing(database.engine) as connection:
-        connection.execute(update(ChainWatch).values(until=database.clock() - timedelta(seconds=1)))
 
 
 def has_begun(process: Process, times: int) -> bool:

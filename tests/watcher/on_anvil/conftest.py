@@ -21,7 +21,7 @@ from tests.databases import SharedDatabase
 from tests.programs import anvil
 from tests.watcher.on_anvil.plan import BEFORE
 from tests.watcher.on_anvil.stage import Chains, network
-from tests.watcher.on_anvil.watching import Watching
+from tests.watcher.on_anvil.watching import Urls, Watching
 
 START = 1_790_000_000
 """The time of the genesis blocks."""
@@ -69,9 +69,14 @@ def app(open_gateway: Callable[..., Flask]) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def watching(app: Flask, chains: Chains) -> Iterator[Watching]:
-    """A watcher that was started; each chain has one URL."""
-    urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
+def urls(chains: Chains) -> Urls:
+    """Each chain has one."""
+    return {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
+
+
+@pytest.fixture
+def watching(app: Flask, urls: Urls) -> Iterator[Watching]:
+    """A watcher that was started."""
     watcher = Watching(app, urls)
     watcher.start()
     yield watcher

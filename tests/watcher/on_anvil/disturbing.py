@@ -119,7 +119,7 @@ class Disturbance:
         """Another branch takes the place of the last blocks; then they come back, in other blocks or not."""
         depth = min(self.chance.randint(1, BLOCK_DELAYS[chain] + 2), turn - FIRST_TURN + 1)
         below = turn - depth
-        off = bool(self.watching.readers) and self.chance.random() < 0.2
+        off = self.watching.runs and self.chance.random() < 0.2
         if off:
             self.watching.stop()
         self._note(chain, turn, depth, off)
@@ -140,7 +140,7 @@ class Disturbance:
         planned = (self.plan.turns[each].calls[chain] for each in range(turn - depth + 1, turn + 1)
                    if each in self.plan.turns)  # fmt: skip
         self.eventless += not any(planned)
-        if chain in self.watching.readers:
+        if self.watching.runs:
             self.in_backfill += self.watching.backfilling(chain)
 
     def _other_branch(self, chain: int, below: int, length: int) -> None:
@@ -174,7 +174,7 @@ class Disturbance:
         return some + [call for call in never if self.chance.random() < 0.3]
 
     def _maybe_look(self, chain: int) -> None:
-        if chain not in self.watching.readers or self.chance.random() < 0.3:
+        if not self.watching.runs or self.chance.random() < 0.3:
             return
         self.watching.poll(chain)
         while self.chance.random() < 0.3:
@@ -195,9 +195,9 @@ class Disturbance:
 
     def _in_sight(self, chain: int) -> bool:
         """Whether the chain is as high again as the branch that was read: below that it only seems to lag."""
-        if chain not in self.watching.readers:
+        if not self.watching.runs:
             return False
-        live_to = self.watching.readers[chain].view.readings.live_to
+        live_to = self.watching.readings(chain).live_to
         return live_to is None or live_to.number <= self.chains.nodes[chain].head
 
 

@@ -13,13 +13,12 @@ from collections.abc import Callable
 import pytest
 from flask import Flask
 
-from demo.network import RPC_NAMES
 from tests.databases import SharedDatabase
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import Disturbance, full_plan, small_plan, undisturbed
 from tests.watcher.on_anvil.plan import FIRST_TURN, Plan
 from tests.watcher.on_anvil.stage import Chains
-from tests.watcher.on_anvil.watching import Watching
+from tests.watcher.on_anvil.watching import Urls, Watching
 
 pytestmark = [pytest.mark.one_database, pytest.mark.system]
 
@@ -37,13 +36,13 @@ def test_reorgs_change_no_answer(
     open_gateway: Callable[..., Flask],
     shared_database: SharedDatabase,
     chains: Chains,
+    urls: Urls,
     make_plan: Callable[[int], Plan],
     every: int,
     count: int,
 ) -> None:
     """:param every: the answers are compared after so many turns."""
     plan = make_plan(START)
-    urls = {chain: [(RPC_NAMES[chain], node.url)] for chain, node in chains.nodes.items()}
     app = open_gateway()
     with app.app_context():
         watching = Watching(app, urls)

@@ -18,6 +18,7 @@ from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.rpc.sizes import Size
+from app.watcher.rules.steps import ChainReadings
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
 from app.watcher.services.readings import follow_terms
@@ -73,6 +74,15 @@ class Watching:
             reader.view.nodes.close()
         self.readers.clear()
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started."""
+        return bool(self.readers)
+
+    def readings(self, chain: int) -> ChainReadings:
+        """How far it has read."""
+        return self.readers[chain].view.readings
+
     def poll(self, chain: int) -> bool:
         """One poll; whether it went well."""
         self.seconds += SECONDS
@@ -94,12 +104,12 @@ class Watching:
 
     def caught_up(self, chain: int, head: str) -> bool:
         """Whether the newest block of the node is the last one read, and nothing is to be backfilled."""
-        live_to = self.readers[chain].view.readings.live_to
+        live_to = self.readings(chain).live_to
         return live_to is not None and live_to.hash == head and not self.backfilling(chain)
 
     def backfilling(self, chain: int) -> bool:
         """Whether blocks below the live reading are still to be read."""
-        readings = self.readers[chain].view.readings
+        readings = self.readings(chain)
         done = -1 if readings.backfilled_to is None else readings.backfilled_to
         return readings.live_from is not None and readings.live_from > done + 1
 
