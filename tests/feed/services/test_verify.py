@@ -195,29 +195,57 @@ def with_surplus_row(connection: Connection, model: Any) -> None:
     connection.execute(insert(model).values(surplus))
 
 
-@pytest.mark.parametrize("table", TABLES)
+def with_wrong_rows(connection: Connection, table: str) -> None:
+    WRONG[table](connection)
+
+
+def without_rows(connection: Connection, table: str) -> None:
+    connection.execute(delete(model_of(table)))
+
+
+def with_surplus_rows(connection: Connection, table: str) -> None:
+    with_surplus_row(connection, model_of(table))
+
+
+def model_of(table: str) -> Any:
+    return next(each for each in ALL if each.__tablename__ == table)
+
+
+KINDS = {
+    "wrong rows": (with_wrong_rows, ""),
+    "missing rows": (without_rows, ""),
+    "surplus rows": (with_surplus_rows, "does not follow from the log"),
+}
+"""How a table is damaged, and what its difference shows."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "tables",
+    [
+        pytest.param(TABLES, id="all"),
+        *(pytest.param([table], id=table, marks=pytest.mark.slow) for table in TABLES),
+    ],
+)
 def test_damage_is_found_and_repaired(
-    filled: Flask, database: Database, audited: Audited, table: str
+    filled: Flask, database: Database, audited: Audited, tables: list[str], kind: str
 ) -> None:
+    """Of all tables at once, and as slow tests of each table by itself."""
     before = stored(database)
-    model = next(each for each in ALL if each.__tablename__ == table)
-    damages: list[tuple[Damage, str]] = [  # and what its difference shows
-        (WRONG[table], ""),
-        (lambda connection: connection.execute(delete(model)), ""),
-        (lambda connection: with_surplus_row(connection, model), "does not follow from the log"),
-    ]
-    for damage, shown in damages:
-        with writing(database.engine) as connection:
-            damage(connection)
-        found = differing(database)
-        assert any(line.startswith(table) and shown in line for line in found), found
-        repaired: list[object] = []
-        replay(*audited, actor=TESTER, found=repaired.append)
-        assert repaired
-        assert differing(database) == []
-        after = stored(database)
-        for name in before:
-            assert after[name] == before[name], name
+    damage, shown = KINDS[kind]
+    with writing(database.engine) as connection:
+        for table in reversed(tables):
+            damage(connection, table)
+    found = differing(database)
+    for table in tables:
+        assert any(line.startswith(table) and shown in line for line in found), (table, found)
+    repaired: list[object] = []
+    replay(*audited, actor=TESTER, found=repaired.append)
+    assert repaired
+    assert differing(database) == []
+    after = stored(database)
+    for name in before:
+        assert after[name] == before[name], name
 
 
 def test_missing_needed_signature_is_found(filled: Flask, database: Database, audited: Audited) -> None:
