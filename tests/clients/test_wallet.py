@@ -21,19 +21,19 @@ INVALID = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "I
 
 
 @pytest.fixture
-def asked() -> list[dict[str, Any]]:
+def requests_of_the_node() -> list[dict[str, Any]]:
     """What reached the node behind."""
     return []
 
 
 @pytest.fixture
-def base(asked: list[dict[str, Any]]) -> Iterator[str]:
+def base(requests_of_the_node: list[dict[str, Any]]) -> Iterator[str]:
     """The address of the wallets' node. The one behind answers with the method."""
 
     class Node(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append(call)
+            requests_of_the_node.append(call)
             answer = json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": call["method"]}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(answer)))
@@ -64,15 +64,21 @@ def test_batch_is_answered_call_by_call(base: str) -> None:
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_transaction_pays_nothing_for_gas(base: str, asked: list[dict[str, Any]], batch: bool) -> None:
+def test_transaction_pays_nothing_for_gas(
+    base: str, requests_of_the_node: list[dict[str, Any]], batch: bool
+) -> None:
     answer(base, [SENT] if batch else SENT)
-    assert asked == [{**SENT, "params": [{"to": "0x1", "gasPrice": "0x0"}]}]
+    assert requests_of_the_node == [{**SENT, "params": [{"to": "0x1", "gasPrice": "0x0"}]}]
 
 
 @pytest.mark.parametrize("params", [None, [], {}, ["0x1"]])
-def test_transaction_without_fields_is_the_nodes_to_refuse(base: str, params: object) -> None:
+def test_transaction_without_fields_reaches_the_node(
+    base: str, requests_of_the_node: list[dict[str, Any]], params: object
+) -> None:
     call = {name: value for name, value in SENT.items() if name != "params"}
-    assert "result" in answer(base, call if params is None else call | {"params": params})
+    body = call if params is None else call | {"params": params}
+    assert answer(base, body)["result"] == "eth_sendTransaction"
+    assert requests_of_the_node == [body]
 
 
 @pytest.mark.parametrize(
@@ -90,20 +96,22 @@ def test_what_is_no_call_is_refused(base: str, body: str, code: int) -> None:
     [{"jsonrpc": "1.0"}, {"method": 7}, {"params": "text"}, {"id": {}}, {"id": True}, {"id": []}],
     ids=str,
 )
-def test_invalid_call_is_refused(base: str, asked: list[dict[str, Any]], wrong: dict[str, Any]) -> None:
+def test_invalid_call_is_refused(
+    base: str, requests_of_the_node: list[dict[str, Any]], wrong: dict[str, Any]
+) -> None:
     known = None if "id" in wrong else CHAIN["id"]
     assert answer(base, CHAIN | wrong) == INVALID | {"id": known}
-    assert asked == []
+    assert requests_of_the_node == []
 
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_notification_is_carried_out_without_answer(
-    base: str, asked: list[dict[str, Any]], batch: bool
+    base: str, requests_of_the_node: list[dict[str, Any]], batch: bool
 ) -> None:
     call = {"jsonrpc": "2.0", "method": "evm_mine"}
     response = httpx.post(base, json=[call, call] if batch else call, trust_env=False)
     assert (response.status_code, response.content) == (204, b"")
-    assert [each["method"] for each in asked] == ["evm_mine"] * (2 if batch else 1)
+    assert [each["method"] for each in requests_of_the_node] == ["evm_mine"] * (2 if batch else 1)
 
 
 def test_node_that_does_not_respond_is_reported(base: str) -> None:
