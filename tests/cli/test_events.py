@@ -14,12 +14,13 @@ import pytest
 from click.testing import Result
 from flask import Flask
 from flask.testing import FlaskCliRunner
-from sqlalchemy import delete
+from sqlalchemy import delete, select, update
 
 from app.cli import events as commands
 from app.db.database import Database
-from app.db.engine import writing
+from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
+from app.transfers.models import Transfer
 from tests.databases import SharedDatabase, SharedSqlite
 from tests.feed.services.world import about, fill_network, released, sent
 
@@ -116,19 +117,30 @@ def test_verify_prints_differences_replay_repairs(run: Run, file: Path, database
     assert run("verify").exit_code == 0
 
 
-def test_full_disk_is_told_before_it_starts(
-    run: Run, shared_database: SharedDatabase, monkeypatch: pytest.MonkeyPatch
+def test_verify_and_replay_refuse_full_disk(
+    run: Run,
+    file: Path,
+    shared_database: SharedDatabase,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """On SQLite. Nobody but the server knows how much PostgreSQL has."""
-    full = SimpleNamespace(free=0)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: full)
+    run("ingest", str(file))
+    with writing(database.engine) as connection:
+        connection.execute(update(Transfer).values(amount=7))
+    no_space = SimpleNamespace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: no_space)
+    is_sqlite = isinstance(shared_database, SharedSqlite)
     for command in ("verify", "replay"):
         result = run(command)
-        if isinstance(shared_database, SharedSqlite):
+        if is_sqlite:
             assert result.exit_code == 1
             assert re.search(r"needs about [\d.]+ MB of disk in /\S+, where 0.0 MB are free", result.stderr)
         else:
-            assert result.exit_code == 0
+            assert "2 rows" in result.stdout
+    with reading(database.engine) as connection:
+        amounts = set(connection.scalars(select(Transfer.amount)))
+    assert (amounts == {7}) == is_sqlite
 
 
 def test_verify_shows_progress_on_terminal(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
