@@ -21,6 +21,7 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.actors import TESTER
 from tests.amounts import costly
@@ -40,7 +41,9 @@ from tests.feed.services.world import (
     state,
 )
 
-Status = Callable[[int], Any]
+StatusOf = Callable[[int], Any]
+
+NO_REASON = XferStatus.UNKNOWN
 
 pytestmark = pytest.mark.every_database
 
@@ -53,18 +56,22 @@ def request_refund(database: Database, n: int, at: float = -20) -> None:
         project_again(connection, [key], load_network_facts(connection), NOW)
 
 
-def bad(n: int, at: float = -50, value: XferStatus = XferStatus.BAD_SLIPPAGE) -> dict[str, Any]:
+def network_status(n: int, value: XferStatus, at: float = -50) -> dict[str, Any]:
     return about(n, "network.status", at=at, xfer_status=int(value))
 
 
-def held(row: Any) -> tuple[int, int]:
+def bad_slippage(n: int, at: float = -50) -> dict[str, Any]:
+    return network_status(n, XferStatus.BAD_SLIPPAGE, at)
+
+
+def status_and_reason(row: Any) -> tuple[int, int]:
     return row.status, row.refund_reason
 
 
-def test_request_counts_while_status_is_6(app: Flask, database: Database, status: Status) -> None:
-    feed(app, sent(1), bad(1))
+def test_request_counts_while_status_is_6(app: Flask, database: Database, status: StatusOf) -> None:
+    feed(app, sent(1), bad_slippage(1))
     request_refund(database, 1)
-    assert held(status(1)) == (7, 0)
+    assert status_and_reason(status(1)) == (Status.TRANSFER_REQUESTING_REFUND, NO_REASON)
     assert status(1).status_since == NOW - timedelta(seconds=20)
     assert status(1).updated_at == NOW - timedelta(seconds=20)
 
@@ -72,42 +79,45 @@ def test_request_counts_while_status_is_6(app: Flask, database: Database, status
 @pytest.mark.parametrize(
     ("later", "expected"),
     [
-        ([about(1, "network.status", at=-10, xfer_status=2)], (4, 0)),
-        ([about(1, "network.status", at=-10, xfer_status=1)], (3, 0)),
-        ([about(1, "network.status", at=-10, xfer_status=6)], (7, 0)),
-        ([released(1)], (5, 0)),
-        ([about(1, "transfer.delayed")], (11, 0)),
-        ([about(1, "refund.submitted", tx_hash="0x" + "44" * 32)], (9, 0)),
-        ([about(1, "refund.completed")], (10, 0)),
-        ([bad(1, -5, XferStatus.BAD_TOKEN)], (7, 0)),
-        ([about(1, "network.status", at=-10, xfer_status=2), bad(1, -5)], (7, 0)),
-        ([prepared(1, request(1))], (7, 0)),
-        ([event("chain.reorged", chain_id=1, from_block=1)], (7, 0)),
+        ([network_status(1, XferStatus.SUCCESS, -10)], Status.TRANSFER_WAITING_FOR_FUND_RELEASE),
+        ([network_status(1, XferStatus.OK_TO_RELAY, -10)], Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION),
+        ([network_status(1, XferStatus.REFUND_REQUESTED, -10)], Status.TRANSFER_REQUESTING_REFUND),
+        ([released(1)], Status.TRANSFER_COMPLETED),
+        ([about(1, "transfer.delayed")], Status.TRANSFER_DELAYED),
+        ([about(1, "refund.submitted", tx_hash="0x" + "44" * 32)], Status.TRANSFER_CONFIRMING_YOUR_REFUND),
+        ([about(1, "refund.completed")], Status.TRANSFER_REFUNDED),
+        ([network_status(1, XferStatus.BAD_TOKEN, -5)], Status.TRANSFER_REQUESTING_REFUND),
+        (
+            [network_status(1, XferStatus.SUCCESS, -10), bad_slippage(1, -5)],
+            Status.TRANSFER_REQUESTING_REFUND,
+        ),
+        ([prepared(1, request(1))], Status.TRANSFER_REQUESTING_REFUND),
+        ([event("chain.reorged", chain_id=1, from_block=1)], Status.TRANSFER_REQUESTING_REFUND),
     ],
 )
 def test_request_masks_no_later_status(
-    app: Flask, database: Database, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
+    app: Flask, database: Database, status: StatusOf, later: list[dict[str, Any]], expected: Status
 ) -> None:
-    feed(app, sent(1), bad(1))
+    feed(app, sent(1), bad_slippage(1))
     request_refund(database, 1)
     feed(app, *later)
-    assert held(status(1)) == expected
+    assert status_and_reason(status(1)) == (expected, NO_REASON)
 
 
 def test_retracted_decision_ends_the_request(
-    app: Flask, database: Database, audited: Audited, status: Status
+    app: Flask, database: Database, audited: Audited, status: StatusOf
 ) -> None:
-    refusal = bad(1)
+    refusal = bad_slippage(1)
     feed(app, sent(1), refusal)
     request_refund(database, 1)
     retract_ids(*audited, [refusal["id"]], "a mistake", actor=TESTER)
-    assert held(status(1)) == (1, 0)
+    assert status_and_reason(status(1)) == (Status.TRANSFER_SUBMITTING, NO_REASON)
 
 
-def test_decision_after_request_dates_status(app: Flask, database: Database, status: Status) -> None:
-    feed(app, sent(1), bad(1))
+def test_decision_after_request_dates_status(app: Flask, database: Database, status: StatusOf) -> None:
+    feed(app, sent(1), bad_slippage(1))
     request_refund(database, 1)
-    feed(app, bad(1, -5, XferStatus.BAD_TOKEN))
+    feed(app, network_status(1, XferStatus.BAD_TOKEN, -5))
     assert status(1).status_since == NOW - timedelta(seconds=5)
 
 
@@ -116,7 +126,11 @@ def test_decision_after_request_dates_status(app: Flask, database: Database, sta
 def test_request_counts_in_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
     """The request among everything that can be reported of its transfer, at any place."""
     events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
-    events = [sent(1), *data.draw(st.lists(st.sampled_from([bad(1), bad(1, -49)]), max_size=2)), *events]
+    events = [
+        sent(1),
+        *data.draw(st.lists(st.sampled_from([bad_slippage(1), bad_slippage(1, -49)]), max_size=2)),
+        *events,
+    ]
 
     def once() -> Any:
         forget_events(app)
@@ -130,48 +144,49 @@ def test_request_counts_in_any_order(app: Flask, database: Database, data: st.Da
     assert once() == once()
 
 
-def test_replay_leaves_request(app: Flask, database: Database, audited: Audited, status: Status) -> None:
-    feed(app, sent(1), bad(1), sent(2), bad(2))
+def test_replay_leaves_request(app: Flask, database: Database, audited: Audited, status: StatusOf) -> None:
+    feed(app, sent(1), bad_slippage(1), sent(2), bad_slippage(2))
     request_refund(database, 1)
     before = state(database)
     replay(*audited, actor=TESTER)
     assert state(database) == before
-    assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
+    assert (status_and_reason(status(1)), status_and_reason(status(2))) == (
+        (Status.TRANSFER_REQUESTING_REFUND, NO_REASON),
+        (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE),
+    )
 
 
 def test_pruning_removes_request_with_its_transfer(
-    app: Flask, database: Database, intake: Intake, audited: Audited, status: Status
+    app: Flask, database: Database, intake: Intake, audited: Audited, status: StatusOf
 ) -> None:
     old = -60 * 86400
-    feed(app, sent(1, at=old), bad(1, old), sent(2, at=old), bad(2, old))
+    feed(app, sent(1, at=old), bad_slippage(1, old), sent(2, at=old), bad_slippage(2, old))
     for n in (1, 2):
         request_refund(database, n, old)
     feed(app, about(1, "refund.completed", at=old + 1))
     assert sum(prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER).transfers.values()) == 1
     assert status(1) is None
-    assert held(status(2)) == (7, 0)
-    last = seqs(database)
-    assert len(last) == 1
-    feed(app, sent(3), bad(3))
-    request_refund(database, 3)
-    prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
-    assert seqs(database)[-1] > last[-1]
+    assert status_and_reason(status(2)) == (Status.TRANSFER_REQUESTING_REFUND, NO_REASON)
 
 
-def test_seq_is_never_used_twice(app: Flask, database: Database, intake: Intake, audited: Audited) -> None:
+@pytest.mark.parametrize("retained", [[], [2]], ids=["last is pruned", "last is retained"])
+def test_request_numbers_are_not_reused_after_pruning(
+    app: Flask, database: Database, intake: Intake, audited: Audited, retained: list[int]
+) -> None:
     """Reporters read on behind the last one they know, also when that was pruned."""
     old = -60 * 86400
-    feed(app, sent(1, at=old), bad(1, old))
-    request_refund(database, 1, old)
-    (last,) = seqs(database)
+    for n in (1, *retained):
+        feed(app, sent(n, at=old), bad_slippage(n, old))
+        request_refund(database, n, old)
+    first, *others = request_numbers(database)
     feed(app, about(1, "refund.completed", at=old + 1))
     prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER)
-    assert seqs(database) == []
-    feed(app, sent(2), bad(2))
-    request_refund(database, 2)
-    assert seqs(database)[0] > last
+    assert request_numbers(database) == others
+    feed(app, sent(3), bad_slippage(3))
+    request_refund(database, 3)
+    assert request_numbers(database)[-1] > max([first, *others])
 
 
-def seqs(database: Database) -> list[int]:
+def request_numbers(database: Database) -> list[int]:
     with reading(database.engine) as connection:
         return list(connection.scalars(select(UserRefundRequest.seq).order_by(UserRefundRequest.seq)))
