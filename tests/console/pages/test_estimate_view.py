@@ -28,13 +28,13 @@ from app.values.identifiers import ChainId
 from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
-    ask,
     for_seeds,
     on_curve,
     pegged,
     pool_with,
     usdt,
     wild_inputs,
+    with_request,
 )
 
 UINT256 = 2**256 - 1
@@ -42,7 +42,7 @@ UINT256 = 2**256 - 1
 
 def passes(inputs: EstimateInputs, amt: int) -> bool:
     try:
-        estimate(ask(inputs, amt=amt))
+        estimate(with_request(inputs, amt=amt))
     except EstimateRefused:
         return False
     return True
@@ -66,9 +66,9 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
             assert beyond in (amt, UINT256 + 1) or not passes(inputs, beyond), each
         else:
             assert each.tolerance is not None
-            tolerant = ask(inputs, slippage_tolerance=each.tolerance)
+            tolerant = with_request(inputs, slippage_tolerance=each.tolerance)
             assert passes(tolerant, amt)
-            assert not passes(ask(inputs, slippage_tolerance=each.tolerance + 1), amt)
+            assert not passes(with_request(inputs, slippage_tolerance=each.tolerance + 1), amt)
 
 
 @for_seeds(600, any_plausible)
@@ -108,7 +108,7 @@ def test_no_range_where_no_amount_passes() -> None:
         usdt(caller_blocked=True),
         usdt(src_chain=None),
         on_curve(dst_pool=pool_with()),
-        ask(usdt(), slippage_tolerance=0),
+        with_request(usdt(), slippage_tolerance=0),
         on_curve(src_pool=pool_with(added=2**400), dst_pool=pool_with(added=2**2000)),
     ):
         view = estimate_view(closed)
@@ -162,7 +162,7 @@ def test_binding_limit_and_failed_check() -> None:
 
 
 def test_too_small_names_the_least() -> None:
-    view = estimate_view(ask(usdt(), amt=1))
+    view = estimate_view(with_request(usdt(), amt=1))
     assert view.explanation.refusal and view.explanation.refusal.reason == "amount_too_small"
     above = view.suggestions[0]
     assert above.label == "Smallest larger amount that passes"

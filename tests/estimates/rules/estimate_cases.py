@@ -68,7 +68,7 @@ def usdt(**changes: Any) -> EstimateInputs:
     return replace(inputs, **changes)
 
 
-def ask(inputs: EstimateInputs, **changes: Any) -> EstimateInputs:
+def with_request(inputs: EstimateInputs, **changes: Any) -> EstimateInputs:
     """The same inputs with another request."""
     return replace(inputs, request=replace(inputs.request, **changes))
 

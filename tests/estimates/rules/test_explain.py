@@ -17,12 +17,12 @@ from app.values.codes import BridgeType
 from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
-    ask,
     for_seeds,
     on_curve,
     pegged,
     pool_with,
     usdt,
+    with_request,
 )
 from tests.estimates.rules.oracle import known
 
@@ -123,9 +123,11 @@ def test_affordable_amount_is_found_across_tiers():
     inputs = replace(inputs, route=replace(known(inputs.route), tiers=steep))
     largest = limits(inputs)["dst_balance"].largest_amt
     assert largest > 1000 * TOKEN
-    assert estimate(ask(inputs, amt=largest)).estimated_receive_amt <= 985 * 10**18
+    assert estimate(with_request(inputs, amt=largest)).estimated_receive_amt <= 985 * 10**18
     above = [largest + 1, largest + TOKEN]
-    assert all(known(explain(ask(inputs, amt=amt)).refusal).check is Check.DST_BALANCE for amt in above)
+    assert all(
+        known(explain(with_request(inputs, amt=amt)).refusal).check is Check.DST_BALANCE for amt in above
+    )
 
 
 def test_larger_chain_minimum_binds():
@@ -135,7 +137,7 @@ def test_larger_chain_minimum_binds():
 
 
 def test_refusal_comes_with_terms_and_limits():
-    inputs = ask(usdt(), amt=10**15)
+    inputs = with_request(usdt(), amt=10**15)
     explanation = explain(inputs)
     assert known(explanation.refusal).check is Check.INBOUND_LIMIT
     assert terms(inputs)["eq_value_token_amt"].value == 10**27
@@ -158,7 +160,7 @@ def test_the_checks_of_a_pegged_transfer():
 def test_partial_facts_are_explained():
     nothing = explain(usdt(src_chain=None))
     assert (nothing.terms, nothing.limits, nothing.bridge_type) == ((), (), BridgeType.UNDEFINED)
-    assert set(terms(ask(usdt(), amt=0))) == {"base_fee", "drop_gas_amt"}
+    assert set(terms(with_request(usdt(), amt=0))) == {"base_fee", "drop_gas_amt"}
     assert set(terms(on_curve(dst_pool=pool_with()))) == {"base_fee", "drop_gas_amt"}
     unsettled = on_curve(src_pool=pool_with(added=2**400), dst_pool=pool_with(added=2**2000))
     assert known(explain(unsettled).refusal).check is Check.CURVE

@@ -33,7 +33,6 @@ from tests.estimates.rules.estimate_cases import (
     NOW,
     TOKEN,
     any_plausible,
-    ask,
     for_seeds,
     on_curve,
     pegged,
@@ -42,6 +41,7 @@ from tests.estimates.rules.estimate_cases import (
     refused,
     usdt,
     wild_inputs,
+    with_request,
 )
 from tests.estimates.rules.oracle import known
 
@@ -51,7 +51,7 @@ LOWER = {Check.FEES, Check.MAX_SLIPPAGE}
 
 
 def passes(inputs: EstimateInputs, amt: int, **changes: Any) -> bool:
-    return refusal(ask(inputs, amt=amt, **changes)) is None
+    return refusal(with_request(inputs, amt=amt, **changes)) is None
 
 
 def no_advice() -> AbstractContextManager[Any]:
@@ -166,37 +166,37 @@ TIGHT = pool_with(100 * TOKEN, total_cap=150 * TOKEN, epoch_cap=90 * TOKEN, epoc
 WHOLE = ChainTerms(ETHEREUM, "Ethereum", minimal_max_slippage=10**6)
 MESSAGES: dict[str, tuple[EstimateInputs, str]] = {
     "over the inbound limit": (
-        ask(usdt(src_pool=pool_with(added=1_234_500_000)), amt=10**10),
+        with_request(usdt(src_pool=pool_with(added=1_234_500_000)), amt=10**10),
         "You can transfer up to 1234.5 USDT at this moment",
     ),
     "over several limits": (  # the tightest: the destination has 20 USDT, and its fees come on top
-        ask(usdt(src_pool=TIGHT, dst_pool=pool_with(added=20 * 10**18)), amt=101 * TOKEN),
+        with_request(usdt(src_pool=TIGHT, dst_pool=pool_with(added=20 * 10**18)), amt=101 * TOKEN),
         "You can transfer up to 20.613683 USDT at this moment",
     ),
     "over the epoch cap": (
-        ask(usdt(src_pool=EPOCH), amt=31 * TOKEN),
+        with_request(usdt(src_pool=EPOCH), amt=31 * TOKEN),
         "You can transfer up to 30 USDT at this moment; the limit resets at 2026-03-04T06:00:00Z",
     ),
     "an epoch without a date": (
-        ask(usdt(src_pool=replace(EPOCH, epoch_seconds=10**30)), amt=31 * TOKEN),
+        with_request(usdt(src_pool=replace(EPOCH, epoch_seconds=10**30)), amt=31 * TOKEN),
         "You can transfer up to 30 USDT at this moment",
     ),
     "no amount between fees and limit": (
-        ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000),
+        with_request(usdt(src_pool=pool_with(added=600_000)), amt=700_000),
         "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: "
         "try again later or choose another destination chain",
     ),
     "fees": (
-        ask(usdt(), amt=605_000),
+        with_request(usdt(), amt=605_000),
         "The fees would use up this amount: transfer at least 0.607504 USDT",
     ),
     "slippage too high": (
-        ask(usdt(), amt=TOKEN, slippage_tolerance=500_000),
+        with_request(usdt(), amt=TOKEN, slippage_tolerance=500_000),
         "With this slippage_tolerance, nothing of this amount may be received: use a "
         "slippage_tolerance of 394162 or less, or transfer at least 1.211845 USDT",
     ),
     "no amount passes with the tolerance": (
-        ask(usdt(), amt=6 * 10**12, slippage_tolerance=999_999),
+        with_request(usdt(), amt=6 * 10**12, slippage_tolerance=999_999),
         "No amount is possible with a slippage_tolerance of 999999; with 999699 or less "
         "you can transfer 4000000 USDT at this moment",
     ),
@@ -214,7 +214,7 @@ MESSAGES: dict[str, tuple[EstimateInputs, str]] = {
         "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
     ),
     "token in other letter case": (
-        ask(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
+        with_request(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
         "usdt is not supported on Ethereum: letter case matters, send token_symbol=USDT",
     ),
     "token not on the destination": (
@@ -253,12 +253,12 @@ def test_message_names_what_would_pass(case: str) -> None:
 
 
 def test_slippage_refusal_has_both_amounts() -> None:
-    got = refused(ask(usdt(), amt=TOKEN, slippage_tolerance=500_000))
+    got = refused(with_request(usdt(), amt=TOKEN, slippage_tolerance=500_000))
     assert (got.code, got.largest_passing_tolerance, got.smallest_passing_amt) == (1012, 394_162, 1_211_845)
 
 
 def test_result_beyond_uint256_is_refused() -> None:
-    got = refused(ask(pegged(), amt=UINT256))
+    got = refused(with_request(pegged(), amt=UINT256))
     assert got.reason is Reason.AMOUNT_TOO_LARGE
     assert got.largest_passing_amt == UINT256 // 10**12
     assert re.fullmatch(r"You can transfer up to \d+\.\d+ USDT at this moment", got.msg)
@@ -272,7 +272,7 @@ def test_long_lists_are_cut() -> None:
 
 @pytest.mark.parametrize("symbol", ["<b>x</b>", "\ud800", "a\x00b", "x" * 33, "", "\u202eUSDT"])
 def test_only_harmless_input_is_repeated(symbol: str) -> None:
-    inputs = ask(usdt(src_token=None, dst_token=None), token_symbol=symbol)
+    inputs = with_request(usdt(src_token=None, dst_token=None), token_symbol=symbol)
     assert refused(inputs).msg.startswith("This token is not supported on Ethereum")
 
 

@@ -15,7 +15,7 @@ from app.estimates.rules.refusals import Check
 from app.network.rules.pools import PoolCounters
 from app.network.rules.terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason
-from tests.estimates.rules.estimate_cases import NOW, ask, on_curve, pegged, pool_with, refused, usdt
+from tests.estimates.rules.estimate_cases import NOW, on_curve, pegged, pool_with, refused, usdt, with_request
 from tests.estimates.rules.oracle import known
 
 DEEP = pool_with(added=2**400)
@@ -49,7 +49,7 @@ def put(**changes):
 
 
 def requesting(**changes):
-    return lambda i: ask(i, **changes)
+    return lambda i: with_request(i, **changes)
 
 
 def unknown_age(inputs):
@@ -181,7 +181,7 @@ def test_a_curve_that_does_not_settle():
 
 @pytest.mark.parametrize(("tolerance", "passes"), [(0, False), (1, True), (899_999, True), (10**6, False)])
 def test_the_range_of_the_tolerance(tolerance, passes):
-    inputs = ask(usdt(), slippage_tolerance=tolerance)
+    inputs = with_request(usdt(), slippage_tolerance=tolerance)
     if passes:
         assert estimate(inputs).slippage_tolerance == tolerance
     else:
@@ -189,7 +189,7 @@ def test_the_range_of_the_tolerance(tolerance, passes):
 
 
 def test_missing_tolerance_is_zero_and_passes():
-    inputs = ask(usdt(), slippage_tolerance=0, tolerance_left_out=True)
+    inputs = with_request(usdt(), slippage_tolerance=0, tolerance_left_out=True)
     assert estimate(inputs).slippage_tolerance == 0
 
 
@@ -209,7 +209,7 @@ def test_the_age_of_the_base_fee(age, passes):
 
 def test_limits_are_inclusive():
     amt = 10**7
-    inputs = ask(usdt(), amt=amt)
+    inputs = with_request(usdt(), amt=amt)
     receive = estimate(inputs).estimated_receive_amt
     for equal, over, code in (
         (pool_with(added=amt), pool_with(added=amt - 1), 1005),
@@ -237,7 +237,7 @@ class TestPegged:
     def test_it_ignores_slippage_and_pools(self):
         inputs = replace(pegged(), src_pool=pool_with(), dst_pool=pool_with())
         for tolerance in (0, 3000, 10**6, 2**32 - 1):
-            answer = estimate(ask(inputs, slippage_tolerance=tolerance))
+            answer = estimate(with_request(inputs, slippage_tolerance=tolerance))
             assert (answer.max_slippage, answer.bridge_rate) == (0, 1)
             assert answer.slippage_tolerance == tolerance
 
@@ -254,18 +254,20 @@ class TestPegged:
     def test_pair_is_used_unless_pool_is_requested(self):
         both = replace(usdt(), pegged=PeggedTerms(BridgeType.DEPOSIT_MINT))
         assert estimate(both).bridge_type is BridgeType.DEPOSIT_MINT
-        assert estimate(ask(both, is_pegged=True)).bridge_type is BridgeType.DEPOSIT_MINT
-        assert estimate(ask(both, is_pegged=False)).bridge_type is BridgeType.POOL
+        assert estimate(with_request(both, is_pegged=True)).bridge_type is BridgeType.DEPOSIT_MINT
+        assert estimate(with_request(both, is_pegged=False)).bridge_type is BridgeType.POOL
 
     def test_requested_pair_must_exist(self):
-        got = refused(ask(usdt(), is_pegged=True))
+        got = refused(with_request(usdt(), is_pegged=True))
         assert (got.code, got.reason) == (1001, Reason.NO_PEGGED_PAIR)
         assert "omit is_pegged" in got.msg
 
     def test_pair_answers_without_a_route(self):
         """Over gRPC-Web false looks like an omitted field, and some clients always send it."""
-        assert estimate(ask(pegged(), is_pegged=False)) == estimate(ask(pegged(), is_pegged=True))
-        got = refused(ask(replace(usdt(), route=None), is_pegged=False))
+        assert estimate(with_request(pegged(), is_pegged=False)) == estimate(
+            with_request(pegged(), is_pegged=True)
+        )
+        got = refused(with_request(replace(usdt(), route=None), is_pegged=False))
         assert (got.code, got.reason) == (1001, Reason.NO_ROUTE)
 
     def test_switches_count(self):

@@ -11,7 +11,7 @@ from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import Calculation, CurveUnsettled, calculate, price_of, transfer_terms
 from app.estimates.rules.refusals import EstimateRefused
 from app.network.rules.terms import FeeTier
-from tests.estimates.rules.estimate_cases import ask, pegged_cases, plausible
+from tests.estimates.rules.estimate_cases import pegged_cases, plausible, with_request
 
 UINT256 = 2**256 - 1
 pools = st.one_of(plausible(curve=False), plausible(curve=True))
@@ -66,15 +66,16 @@ def test_higher_pegged_fee_receives_less(inputs, more):
 
 
 @given(pools, st.one_of(st.integers(1, 10), st.integers(1, 2**80)))
-def test_more_sent_is_never_worth_less(inputs, more):
-    bigger = ask(inputs, amt=inputs.request.amt + more)
+def test_more_sent_is_worth_no_less_before_fees(inputs, more):
+    bigger = with_request(inputs, amt=inputs.request.amt + more)
+    # eq: value in destination units, before fees
     assert worked_out(bigger).eq >= worked_out(inputs).eq
 
 
 @given(pools, st.integers(1, 999_999))
 def test_max_slippage_grows_with_tolerance(inputs, other):
     low, high = sorted((inputs.request.slippage_tolerance, other))
-    lower, higher = (worked_out(ask(inputs, slippage_tolerance=t)) for t in (low, high))
+    lower, higher = (worked_out(with_request(inputs, slippage_tolerance=t)) for t in (low, high))
     assert lower.max_slippage <= higher.max_slippage
     assert lower.receive == higher.receive
 

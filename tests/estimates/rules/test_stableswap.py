@@ -11,7 +11,7 @@ from app.estimates.rules import pricing
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.pricing import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.estimates.rules import oracle
-from tests.estimates.rules.estimate_cases import ask, on_curve
+from tests.estimates.rules.estimate_cases import on_curve, with_request
 
 HUGE = 10**30
 sides = st.integers(1, HUGE)
@@ -174,5 +174,5 @@ def test_invariant_is_computed_once() -> None:
     inputs = on_curve()
     pricing._cached_invariant.cache_clear()
     for amt in range(10**6, 10**6 + 20):
-        estimate(ask(inputs, amt=amt))
+        estimate(with_request(inputs, amt=amt))
     assert pricing._cached_invariant.cache_info().misses == 1

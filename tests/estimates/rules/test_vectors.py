@@ -11,7 +11,7 @@ from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.network.rules.terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType
-from tests.estimates.rules.estimate_cases import BNB_CHAIN, ETHEREUM, NOW, ask, pool_with, refused
+from tests.estimates.rules.estimate_cases import BNB_CHAIN, ETHEREUM, NOW, pool_with, refused, with_request
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 
@@ -59,5 +59,5 @@ def test_usdt_from_1_to_56():
 def test_amount_zero_in_the_recorded_words():
     inputs, _ = recorded()
     error = load("error_estimate.json")["err"]
-    got = refused(ask(inputs, amt=0))
+    got = refused(with_request(inputs, amt=0))
     assert (got.code, got.msg) == (error["code"], error["msg"])
