@@ -81,10 +81,10 @@ def test_oldest_schema_is_known() -> None:
     assert [is_ahead({each}) for each in ("0001", oldest_schema(), newest_schema(), NEWER)] == [0, 0, 0, 1]
 
 
-def test_migrations_name_the_oldest_schema(tmp_path: Path) -> None:
+def test_last_migration_not_marked_unneeded_is_oldest(tmp_path: Path) -> None:
     for revision, text_of in (
-        ("0001", ""),
-        ("0002", "NEEDED = True\n"),
+        ("0001", "NEEDED = True\n"),
+        ("0002", ""),
         ("0003", "\nNEEDED = False  # an index\n"),
     ):
         (tmp_path / f"{revision}_planted.py").write_text(text_of)
