@@ -62,6 +62,7 @@ def test_configuration_is_not_read_for_each_id(open_app: OpenApp, app: Flask, id
 
 
 @pytest.mark.every_database
+@pytest.mark.usefixtures("app")  # knows 100 transfers
 def test_unknown_ids_have_one_message(client: FlaskClient) -> None:
     """It is made once, and so is the entry that holds it."""
 

@@ -188,17 +188,17 @@ def test_ending_sessions_never_waits(database: Database, editing: Editing) -> No
 
 Direct = Callable[[Editing, Actor, str | None], object]
 DIRECT: dict[str, Direct] = {
-    "create": lambda editing, actor, glass: create_account(
-        *editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
+    "create": lambda editing, actor, reason: create_account(
+        *editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=reason
     ),
-    "change": lambda editing, actor, glass: request_account(
-        *editing, REQUESTS["a role"][0], actor=actor, break_glass=glass
+    "change": lambda editing, actor, reason: request_account(
+        *editing, REQUESTS["a role"][0], actor=actor, break_glass=reason
     ),
-    "password": lambda editing, actor, glass: request_account(
-        *editing, REQUESTS["a new password"][0], actor=actor, break_glass=glass
+    "password": lambda editing, actor, reason: request_account(
+        *editing, REQUESTS["a new password"][0], actor=actor, break_glass=reason
     ),
-    "token": lambda editing, actor, glass: issue(
-        *editing, new_token("relayer"), actor=actor, break_glass=glass
+    "token": lambda editing, actor, reason: issue(
+        *editing, new_token("relayer"), actor=actor, break_glass=reason
     ),
 }
 
@@ -213,10 +213,10 @@ def test_one_person_needs_recorded_reason(database: Database, editing: Editing, 
         direct(editing, CLI, "  ")
     assert (accounts(database), records(database)) == (before, [])
     direct(editing, CLI, "both administrators are ill")
-    glass, done = records(database)
-    assert glass.action == "two_persons.break_glass"
-    assert "both administrators are ill" in glass.detail
-    assert done.subject == glass.subject
+    break_glass, change = records(database)
+    assert break_glass.action == "two_persons.break_glass"
+    assert "both administrators are ill" in break_glass.detail
+    assert change.subject == break_glass.subject
 
 
 def test_server_makes_first_two_administrators(database: Database, editing: Editing) -> None:

@@ -24,22 +24,22 @@ OLD, NEW = "the old key of the tests, 32 characters", "the new key of the tests,
 
 
 @pytest.fixture
-def at_noon(open_app: OpenApp) -> Callable[..., Flask]:
+def app_with(open_app: OpenApp) -> Callable[..., Flask]:
     return lambda **settings: open_app(clock=lambda: NOW, **settings)
 
 
-def reported(app: Flask, number: int, token: str) -> int:
+def status_of_report(app: Flask, number: int, token: str) -> int:
     """The status of reporting one event."""
     return post(app.test_client(), [sent(number)], token).status_code
 
 
-def test_ingest_token_is_rotated(at_noon: Callable[..., Flask]) -> None:
-    app = at_noon()
+def test_ingest_token_is_rotated(app_with: Callable[..., Flask]) -> None:
+    app = app_with()
     cli, client = app.test_cli_runner(), app.test_client()
     old = cli.invoke(args=["ingest-tokens", "create", "relayer"]).stdout.strip()
-    assert reported(app, 1, old) == 200
+    assert status_of_report(app, 1, old) == 200
     new = cli.invoke(args=["ingest-tokens", "rotate", "relayer"]).stdout.strip()
-    assert [reported(app, 2, old), reported(app, 3, new)] == [200, 200], "both are valid"
+    assert [status_of_report(app, 2, old), status_of_report(app, 3, new)] == [200, 200], "both are valid"
     cursors = [client.get(CURSOR, headers=bearer(token)).json for token in (old, new)]
     assert cursors[0] == cursors[1], "the reporter goes on where it was"
     assert verdict(post(client, [sent(1)], new))["repeated"] == 1
@@ -49,20 +49,20 @@ def test_ingest_token_is_rotated(at_noon: Callable[..., Flask]) -> None:
         if f"_{token.key_id}_" in old
     ]
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer", "--key", first.key_id]).exit_code == 0
-    assert [reported(app, 4, old), reported(app, 4, new)] == [401, 200]
+    assert [status_of_report(app, 4, old), status_of_report(app, 4, new)] == [401, 200]
 
 
-def test_token_of_environment_is_rotated(at_noon: Callable[..., Flask]) -> None:
+def test_token_of_environment_is_rotated(app_with: Callable[..., Flask]) -> None:
     old, new = "an old token of the tests", "a new token of the tests"
-    assert reported(at_noon(ingest_tokens=(old,)), 1, old) == 200
-    both = at_noon(ingest_tokens=(old, new))
-    assert [reported(both, 2, old), reported(both, 3, new)] == [200, 200]
-    after = at_noon(ingest_tokens=(new,))
-    assert [reported(after, 4, old), reported(after, 4, new)] == [401, 200]
+    assert status_of_report(app_with(ingest_tokens=(old,)), 1, old) == 200
+    both = app_with(ingest_tokens=(old, new))
+    assert [status_of_report(both, 2, old), status_of_report(both, 3, new)] == [200, 200]
+    after = app_with(ingest_tokens=(new,))
+    assert [status_of_report(after, 4, old), status_of_report(after, 4, new)] == [401, 200]
 
 
-def test_api_key_is_rotated(at_noon: Callable[..., Flask]) -> None:
-    app = at_noon()
+def test_api_key_is_rotated(app_with: Callable[..., Flask]) -> None:
+    app = app_with()
 
     def status_with(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
@@ -75,14 +75,14 @@ def test_api_key_is_rotated(at_noon: Callable[..., Flask]) -> None:
     assert [status_with(old), status_with(new)] == [401, 200]
 
 
-def test_audit_key_is_rotated(at_noon: Callable[..., Flask]) -> None:
-    record_separately(*audited_of(at_noon(audit_key=OLD)), TESTER, "test.action", "before")
-    after = audited_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
+def test_audit_key_is_rotated(app_with: Callable[..., Flask]) -> None:
+    record_separately(*audited_of(app_with(audit_key=OLD)), TESTER, "test.action", "before")
+    after = audited_of(app_with(audit_key=NEW, audit_keys_old=(OLD,)))
     record_separately(*after, TESTER, "test.action", "after")
     assert (verify_audit(*after).count, verify_audit(*after).fault) == (2, None)
-    forgotten = verify_audit(*audited_of(at_noon(audit_key=NEW)))
+    forgotten = verify_audit(*audited_of(app_with(audit_key=NEW)))
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
-    leaked = audited_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
+    leaked = audited_of(app_with(audit_key=OLD, audit_keys_old=(NEW,)))
     assert "older key" in (verify_audit(*leaked).fault or "")
 
 

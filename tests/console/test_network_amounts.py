@@ -29,6 +29,10 @@ def page_of(database: Database, section: str, *key: Any) -> str:
     return f"/admin/{section}/{shown(database, section, *key).row_id}"
 
 
+def route_page(database: Database, symbol: str, *, src: int, dst: int) -> str:
+    return page_of(database, "routes", symbol, src, dst)
+
+
 def pool(database: Database) -> dict[str, Any]:
     (row,) = (r for r in document(database)["pools"] if r["chain_id"] == 1)
     return dict(row)
@@ -130,14 +134,15 @@ def test_pair_fees_use_the_pairs_decimals(operator: Visitor, database: Database)
 
 
 def test_fee_tiers_are_rows(operator: Visitor, database: Database) -> None:
-    path = page_of(database, "routes", "USDT", 1, 56)
+    path = route_page(database, "USDT", src=1, dst=56)
     form = form_of(operator.get(path))
     assert [form[f"perc_fee_tiers_{n}_{part}"] for n in range(2) for part in ("from", "fee")] == [
         "0", "0.04", "1000000", "0.03",
     ]  # fmt: skip
     assert form["perc_fee_tiers_4_from"] == "", "rows to add without a script"
-    third = {"perc_fee_tiers_3_from": "2 000 000", "perc_fee_tiers_3_fee": "0.0001 %"}
-    preview = send(operator, path, **third)
+    # index 2 stays blank: the filled index 3 becomes row 3
+    tier_after_gap = {"perc_fee_tiers_3_from": "2 000 000", "perc_fee_tiers_3_fee": "0.0001 %"}
+    preview = send(operator, path, **tier_after_gap)
     for words in ("Protocol fee tiers, row 3, from", "2 000 000 USDT", "0.0001 %", "1 ppm"):
         assert words in spaced(preview.text), words
     send(operator, path, preview, confirm="1")
@@ -151,7 +156,7 @@ def test_fee_tiers_are_rows(operator: Visitor, database: Database) -> None:
 def test_list_shows_the_fee_in_use(
     app: Flask, operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
-    path = page_of(database, "routes", "USDT", 1, 56)
+    path = route_page(database, "USDT", src=1, dst=56)
 
     def listed(visitor: Visitor = operator) -> str:
         row = visitor.get("/admin/routes/").text.split(f'href="{path}"')[1].split("</tr>")[0]
@@ -304,7 +309,7 @@ def test_bounds_of_pair_are_edited(operator: Visitor, database: Database) -> Non
 
 
 def test_unknown_fees_are_shown(operator: Visitor, database: Database) -> None:
-    path = page_of(database, "routes", "USDT", 1, 56)
+    path = route_page(database, "USDT", src=1, dst=56)
     none = {f"perc_fee_tiers_{n}_{part}": "" for n in (0, 1) for part in ("from", "fee")}
     preview = send(operator, path, base_fee="", **none)
     assert preview.text.count(": no estimates") == 2

@@ -154,14 +154,15 @@ def test_unreachable_database_is_left_to_others() -> None:
         assert list(connection_complaints(part_of(app, Database), 8)) == []
 
 
-def rows(first_cell: str) -> list[list[str]]:
+def rows_of_scaling_table(first_cell: str) -> list[list[str]]:
     """The rows under the head of the table that begins so."""
     table = SCALING.read_text("utf-8").partition(f"| {first_cell} |")[2].partition("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
-def test_documented_pools_are_those_of_the_code() -> None:
-    figures = [tuple(map(int, row[1:])) for row in rows("connections of a process")]
+def test_scaling_page_lists_connections_of_code() -> None:
+    figures = [tuple(map(int, row[1:])) for row in rows_of_scaling_table("connections of a process")]
+    # per process: (to primary, to replica)
     assert figures == [
         (READ_CONNECTIONS, READ_CONNECTIONS),
         (CONSOLE_CONNECTIONS, 0),
@@ -171,7 +172,7 @@ def test_documented_pools_are_those_of_the_code() -> None:
 
 
 def test_documented_sums_of_machines_are_right() -> None:
-    table = rows("workers of a machine")
+    table = rows_of_scaling_table("workers of a machine")
     assert len(table) == 4
     for workers, *sums in table:
         one = PROCESS_CONNECTIONS * (int(workers) + OTHER_PROCESSES)

@@ -97,7 +97,7 @@ def test_astar_and_shiden_have_their_pair(document: Document) -> None:
     assert (pair["org_chain_id"], pair["pegged_chain_id"]) == (336, 592)
 
 
-def test_something_is_disabled_or_blocked_each_way(document: Document) -> None:
+def test_document_shows_every_kind_of_stop(document: Document) -> None:
     assert [chain["id"] for chain in document["chains"] if chain["disabled"]] == [128]
     disabled = [(t["chain_id"], t["symbol"]) for t in document["tokens"] if t["xfer_disabled"]]
     assert disabled == [(56, "BUSD")]

@@ -166,10 +166,10 @@ def test_invalid_key_is_not_made(
 
 
 def test_name_is_never_given_again(audited: Audited, editing: Editing) -> None:
-    make(editing)
+    make(editing, "wallet")
     revoke_key(*audited, "wallet", actor=TESTER)
     with pytest.raises(CredentialRefused, match="was used before"):
-        make(editing)
+        make(editing, "wallet")
 
 
 def test_number_of_keys_is_bounded(

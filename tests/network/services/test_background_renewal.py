@@ -75,7 +75,7 @@ def timer() -> Iterator[Timer]:
     timer = Timer()
     yield timer
     timer.now += 2 * IDLE_SECONDS
-    eventually(lambda: not threads())
+    eventually(lambda: not renewal_threads())
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def snapshots(database: Database, loads: Loads, timer: Timer) -> NetworkSnapshot
     return snapshots
 
 
-def threads() -> list[threading.Thread]:
+def renewal_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "network"]
 
 
@@ -159,22 +159,22 @@ def test_request_waits_while_the_database_answers(database: Database, loads: Loa
 
 def test_unused_view_is_not_renewed(snapshots: NetworkSnapshots, loads: Loads, timer: Timer) -> None:
     timer.now += IDLE_SECONDS
-    eventually(lambda: not threads())
+    eventually(lambda: not renewal_threads())
     reads = loads.reads
     time.sleep(0.6)
     assert loads.reads == reads
     snapshots.current()
     assert loads.reads > reads
-    assert threads()
+    assert renewal_threads()
 
 
 def test_without_an_allowed_age_no_thread_runs(database: Database) -> None:
-    NetworkSnapshots(database.engine, 0, in_background=True).current()
-    assert not threads()
+    NetworkSnapshots(database.engine, max_age_seconds=0, in_background=True).current()
+    assert not renewal_threads()
 
 
 def test_thread_lets_its_process_end(snapshots: NetworkSnapshots) -> None:
-    assert [thread.daemon for thread in threads()] == [True]
+    assert [thread.daemon for thread in renewal_threads()] == [True]
 
 
 def test_child_process_has_a_thread_of_its_own(snapshots: NetworkSnapshots, loads: Loads) -> None:
@@ -182,7 +182,7 @@ def test_child_process_has_a_thread_of_its_own(snapshots: NetworkSnapshots, load
     loads._load = lambda *_: view  # a child must not use connections of its parent
     child = os.fork()
     if child == 0:
-        there = bool(threads())
+        there = bool(renewal_threads())
         snapshots.current()
-        os._exit(0 if not there and threads() else 1)
+        os._exit(0 if not there and renewal_threads() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

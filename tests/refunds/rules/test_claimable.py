@@ -16,7 +16,7 @@ from app.transfers.rules.refunds.request_checks import (
 )
 from app.values import crypto
 from app.values.codes import SendKind
-from app.values.crypto import address_of, sign_digest
+from app.values.crypto import address_of
 from app.values.identifiers import ChainId, TransferId
 from tests.refunds.rules.contract_mirror import Revert
 from tests.refunds.rules.evidence_kit import (
@@ -368,11 +368,10 @@ def test_a_context_has_whole_ids_and_addresses():
 
 
 def test_each_kind_has_its_own_digest():
-    """The domain's three texts lead to three digests of the same bytes."""
+    """Pool, deposit and burn requests are signed under different domain texts."""
     wd_onchain = wd_for(context(SendKind.POOL))
     digests = {signing_digest(kind, POLYGON, some("contract"), wd_onchain) for kind in KINDS}
-    assert len(digests) == 3
-    assert all(len(sign_digest(digest, KEYS[0])) == 65 for digest in digests)
+    assert len(digests) == len(KINDS)
 
 
 def test_validation_has_the_decoded_request():

@@ -77,6 +77,7 @@ def test_a_checksum_address_has_twenty_bytes():
 def test_a_signature_recovers_to_its_signer(digest, secret):
     private_key = secret.to_bytes(32, "big")
     signature = sign_digest(digest, private_key)
+    assert len(signature) == 65
     assert recover_signer(digest, signature) == address_of(private_key)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.transfers.rules.progress import (
+    AFTER_THE_MEDIAN,
     LONGEST,
     SHORTEST,
     UNHURRIED,
@@ -144,10 +145,11 @@ def test_who_acts_next(status: Status, actor: NextActor) -> None:
 
 
 @pytest.mark.parametrize("status", sorted(FINISHED_STATUSES))
-def test_unfinal_end_is_polled_again(status: Status) -> None:
-    progress = at(status, sent=700, since=80, times=TIMES)
+def test_finished_but_not_final_is_polled_by_its_age(status: Status) -> None:
+    progress = at(status, sent=700, since=80, times=TIMES, final_by=None)
     assert (progress.terminal, progress.next_actor) == (False, NextActor.NETWORK)
-    assert (progress.next_poll_seconds, progress.final_by) == (10, None)
+    assert progress.next_poll_seconds == 80 // AFTER_THE_MEDIAN  # age of the status, not of the send
+    assert progress.final_by is None
 
 
 def test_route_counts_from_send_until_end() -> None:
