@@ -63,7 +63,7 @@ def fee(base_fee: int) -> dict[str, Any]:
     return event("fee.updated", base_fee=str(base_fee), **route)
 
 
-def test_status_begins_at_its_time(world: World) -> None:
+def test_status_changes_at_time_of_early_event(world: World) -> None:
     """Nothing is written then."""
     tell(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
     assert (world.status(), world.latency()) == (1, 0)
@@ -81,7 +81,7 @@ def test_future_network_status_does_not_count(world: World) -> None:
     assert world.status() == 6
 
 
-def test_fee_counts_from_its_time(world: World) -> None:
+def test_estimate_uses_fee_from_its_effective_time(world: World) -> None:
     tell(world.app, at(world, fee(20), minutes=9), at(world, fee(10), minutes=-1))
     assert world.estimate()["base_fee"] == "10"
     world.clock.forward(minutes=9)

@@ -154,7 +154,7 @@ def test_missing_files_are_refused(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
 
 
-def test_missing_site_explains_its_build(
+def test_docs_page_explains_how_to_build_site(
     app: Flask, client: FlaskClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(app.extensions, "docs_site", tmp_path / "none")

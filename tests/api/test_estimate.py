@@ -20,7 +20,7 @@ ROUTE = {"src_chain_id": 1, "dst_chain_id": 56}
 RECORDED = vector("estimate_usdt_1_to_56")["recorded"]
 
 
-def test_estimate_equals_the_recorded_one(client: FlaskClient) -> None:
+def test_estimate_equals_recorded_response(client: FlaskClient) -> None:
     response = client.get(ESTIMATE, query_string=QUERY)
     assert response.status_code == 200
     assert "X-Gateway-Reason" not in response.headers
@@ -30,7 +30,7 @@ def test_estimate_equals_the_recorded_one(client: FlaskClient) -> None:
     assert isinstance(body["bridge_rate"], float)
 
 
-def test_error_equals_the_recorded_one(client: FlaskClient) -> None:
+def test_estimate_error_equals_recorded_error(client: FlaskClient) -> None:
     response = client.get(ESTIMATE, query_string=QUERY | {"amt": "0"})
     assert response.get_json() == vector("error_estimate")
     assert json.loads(response.get_data())["bridge_rate"] == 0

@@ -141,7 +141,7 @@ def test_posted_estimate_is_bounded(client: FlaskClient, kind: str) -> None:
     assert_refused(response, 413, "body_too_large", ESTIMATE)
 
 
-def test_post_ignores_its_query(client: FlaskClient) -> None:
+def test_estimate_post_ignores_query_string(client: FlaskClient) -> None:
     fields = client.get(ESTIMATE, query_string=GOOD)
     same(client.post(f"{ESTIMATE}?amt=0&src_chain_id=1&src_chain_id=x", json=GOOD), fields)
     response = client.post(f"{ESTIMATE}?{urlencode(GOOD)}", json={})

@@ -113,7 +113,7 @@ def test_checks_do_not_reveal_which_block() -> None:
     assert len(CHECK_NAMES) == len(Check) - 1
 
 
-def test_reported_base_fee_has_its_time(app: Flask, client: FlaskClient) -> None:
+def test_explain_dates_reported_base_fee(app: Flask, client: FlaskClient) -> None:
     tell(app, event("fee.updated", src_chain_id=1, dst_chain_id=56, symbol="USDT", base_fee="5"))
     body = explain(client)
     assert (body["base_fee_source"], body["base_fee_since"]) == ("reported", "2026-03-08T11:59:00Z")

@@ -24,7 +24,7 @@ def transfer(app: Flask, number: int, took: timedelta, ago: timedelta = HOUR, **
     tell(app, sent(transfer_id, ago + took, **of), released(transfer_id, ago))
 
 
-def test_latency_is_the_exact_median(app: Flask, client: FlaskClient) -> None:
+def test_latency_returns_exact_median(app: Flask, client: FlaskClient) -> None:
     for number, microseconds in enumerate((90_000_001, 60_000_000, 600_000_000, 61_234_568)):
         transfer(app, number, timedelta(microseconds=microseconds))
     response = client.get(LATENCY, query_string=PAIR)

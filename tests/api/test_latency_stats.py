@@ -35,7 +35,7 @@ def stats(client: FlaskClient, **changes: Any) -> dict[str, Any]:
     return body
 
 
-def test_stats_are_of_a_week(app: Flask, client: FlaskClient) -> None:
+def test_latency_stats_cover_last_seven_days(app: Flask, client: FlaskClient) -> None:
     for number, seconds in enumerate((10, 20, 30.5, 40, 1000)):
         pay(app, number, seconds)
     pay(app, 9, 5, ago=timedelta(days=8))
@@ -55,7 +55,7 @@ def test_stats_are_of_a_week(app: Flask, client: FlaskClient) -> None:
     )
 
 
-def test_stats_may_be_of_one_token(open_app: OpenApp) -> None:
+def test_latency_stats_filter_by_token(open_app: OpenApp) -> None:
     app = open_app()
     document = network()
     tokens = [token for token in document["tokens"] if token["chain_id"] in (1, 56)]

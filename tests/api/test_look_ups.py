@@ -327,7 +327,7 @@ MEANT = "X-Transfer-Id"
 
 
 @pytest.mark.every_database
-def test_transaction_as_id_names_its_transfer(app: Flask, client: FlaskClient) -> None:
+def test_transaction_hash_as_id_names_transfer(app: Flask, client: FlaskClient) -> None:
     """Over both interfaces, by every operation that takes an id."""
     refund = event("refund.submitted", transfer_id=OTHER, tx_hash=REFUND)
     tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER, src_tx_hash="0x" + "12" * 32), refund)

@@ -174,7 +174,9 @@ def test_request_unfit_for_this_path(
         ("/ingest/v1/events", "GET", "POST"),
     ],
 )
-def test_wrong_method_names_the_right_one(http: FlaskClient, path: str, method: str, instead: str) -> None:
+def test_wrong_method_error_names_right_method(
+    http: FlaskClient, path: str, method: str, instead: str
+) -> None:
     response = http.open(path, method=method)
     assert response.status_code == 405
     message = response.get_json()["err"]["msg"]

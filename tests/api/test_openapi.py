@@ -192,7 +192,7 @@ def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> No
     assert set(document["paths"]) <= served
 
 
-def test_waiting_is_announced_where_it_is_served(open_app: Any, document: dict[str, Any]) -> None:
+def test_document_lists_wait_when_wait_is_served(open_app: Any, document: dict[str, Any]) -> None:
     app = open_app(doors=("api", "wait"))
     waiting = app.test_client().get("/openapi.json").get_json()
     assert set(waiting["paths"]) - set(document["paths"]) == {"/v2/waitTransferStatus", "/v2/transferEvents"}
@@ -247,6 +247,6 @@ def test_request_page_loads_only_from_here(client: FlaskClient) -> None:
         assert client.get(f"/docs/try/{script}").content_type.startswith("text/javascript")
 
 
-def test_renderer_has_its_licence() -> None:
+def test_assets_include_renderer_licence() -> None:
     assert (ASSETS / "rapidoc-LICENSE.txt").read_text().startswith("MIT License")
     assert (ASSETS / "rapidoc-min.js.LICENSE.txt").stat().st_size > 0

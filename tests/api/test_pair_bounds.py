@@ -86,7 +86,7 @@ def test_pair_bound_precedes_token_bound(app: Flask) -> None:
     assert estimate(app, 1, 10, CELR) == ""
 
 
-def test_amount_is_of_the_sending_side(app: Flask) -> None:
+def test_pair_minimum_uses_decimals_of_sending_side(app: Flask) -> None:
     document = bounded(min_deposit="200", min_burn="3000")
     document["pegged_pairs"][0] |= {"burn_base_fee": "0", "deposit_base_fee": "0"}
     for side, decimal in (("org_token", 2), ("pegged_token", 3)):

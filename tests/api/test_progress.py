@@ -96,7 +96,7 @@ def head(app: Flask, chain_id: int, block: int) -> None:
 
 
 @pytest.mark.parametrize("status", ENDS)
-def test_end_is_final_with_its_block(open_app: OpenApp, status: int) -> None:
+def test_ended_transfer_is_terminal_at_final_block(open_app: OpenApp, status: int) -> None:
     app = open_app()
     chain_id, story = ENDS[status]
     configure(app)
@@ -211,7 +211,7 @@ def test_errors_have_no_progress(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v2/getTransferStatus", "/sgn.gateway.v1.Web/GetTransferStatus"])
-def test_pages_of_any_origin_may_read_them(client: FlaskClient, path: str) -> None:
+def test_cors_exposes_progress_headers(client: FlaskClient, path: str) -> None:
     exposed = client.post(path, json={"transfer_id": ID}).headers["Access-Control-Expose-Headers"].split(", ")
     assert set(PROGRESS_HEADERS) < set(exposed)
 

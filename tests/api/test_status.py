@@ -34,7 +34,7 @@ def get_status(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
     return body
 
 
-def test_status_equals_the_recorded_one(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
+def test_status_equals_recorded_response(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
     recorded = vector("status_completed")
     transfer_id = "0x" + recorded["request"]["transfer_id"].lower()
     source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]

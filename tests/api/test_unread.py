@@ -66,7 +66,7 @@ def test_headers_equal_other_public_errors(client: FlaskClient) -> None:
             assert response.headers[name] == value
 
 
-def test_fields_have_one_zero_in_all_answers() -> None:
+def test_answers_share_one_zero_for_each_field() -> None:
     for shape in public_answers(compat_clients=True).values():
         zeroes: dict[str, Any] = dict(shape.dump({}))
         assert every_field().items() >= zeroes.items()

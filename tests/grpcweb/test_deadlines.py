@@ -65,7 +65,7 @@ def test_expired_call_does_no_work(client: FlaskClient, monkeypatch: pytest.Monk
         refused(configs_within(client, timeout), DEADLINE_EXCEEDED, None)
 
 
-def test_call_may_expire_during_its_work(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_expires_during_work(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter([100.0, 100.5, 101.5])
     monkeypatch.setattr("app.grpcweb.calls.time.monotonic", lambda: next(moments, 200.0))
     refused(configs_within(client, "1S"), DEADLINE_EXCEEDED, None)

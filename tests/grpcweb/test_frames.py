@@ -81,7 +81,7 @@ def test_base64_pieces_have_own_padding(pieces: list[bytes]) -> None:
 
 
 @given(body=st.binary(max_size=100))
-def test_text_is_one_piece(body: bytes) -> None:
+def test_text_encoding_is_one_base64_piece(body: bytes) -> None:
     assert base64.b64decode(encode_text(body), validate=True) == body
     assert decode_text(encode_text(body)) == body
 

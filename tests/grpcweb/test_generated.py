@@ -104,7 +104,7 @@ def test_token_map_is_by_chain_id() -> None:
     assert (TYPES[key.type], value.message_type.name) == ("uint32", "ChainTokenInfo")
 
 
-def test_service_has_all_methods() -> None:
+def test_grpc_web_serves_every_declared_method() -> None:
     service = FILE.services_by_name["Web"]
     assert service.full_name == "sgn.gateway.v1.Web"
     named = {method.name: (method.input_type.name, method.output_type.name) for method in service.methods}
@@ -121,6 +121,6 @@ def test_service_has_all_methods() -> None:
     ("values", "prefix"),
     [(TransferHistoryStatus, ""), (XferStatus, ""), (ErrCode, ""), (BridgeType, "BRIDGE_TYPE_")],
 )
-def test_enums_are_the_codes(values: type[IntEnum], prefix: str) -> None:
+def test_proto_enums_equal_python_enums(values: type[IntEnum], prefix: str) -> None:
     ours = {f"{prefix}{value.name}": value.value for value in values}
     assert {value.name: value.number for value in FILE.enum_types_by_name[values.__name__].values} == ours

@@ -76,7 +76,7 @@ def test_withdrawal_elsewhere_is_like_a_transfer(client: FlaskClient) -> None:
         (withdrawing((1, "1000000", 3000), dst=56, usr_addr=BLOCKED), "address_blocked"),
     ],
 )
-def test_one_refused_source_refuses_all(client: FlaskClient, request_: Any, reason: str) -> None:
+def test_withdraw_estimate_refuses_any_bad_source(client: FlaskClient, request_: Any, reason: str) -> None:
     answer = send(client, "EstimateWithdrawAmt", request_)
     assert (answer.status, answer.reason) == (OK, reason)
     message = pb.EstimateWithdrawAmtResponse.FromString(answer.message or b"")

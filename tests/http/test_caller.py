@@ -33,7 +33,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("peer", "forwarded_for", "trusted", "expected"), CASES)
-def test_caller_is_the_peer_or_forwarded(
+def test_caller_address_uses_trusted_forwarded_for(
     peer: str | None, forwarded_for: str | None, trusted: int, expected: str | None
 ) -> None:
     address = caller_address(peer, forwarded_for, trusted)

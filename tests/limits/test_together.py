@@ -50,7 +50,7 @@ def test_window_ends(url: str) -> None:
     assert requests.count("me", limit) == LimitUsage(2, 1, 1, False)
 
 
-def test_reset_is_the_end_of_the_window(url: str) -> None:
+def test_limit_reset_is_end_of_window(url: str) -> None:
     requests = LimitStore(url)
     assert requests.count("me", limits_of("2/hour")).reset_seconds in (3599, 3600)
     time.sleep(0.01)
@@ -115,7 +115,7 @@ def test_threads_lose_no_count_in_memory() -> None:
 
 
 @pytest.mark.system
-def test_forked_process_has_its_own_connections(redis_server: RedisServer) -> None:
+def test_forked_processes_share_no_redis_connection(redis_server: RedisServer) -> None:
     requests, limit = LimitStore(redis_server.url), limits_of("1000/hour")
     requests.count("me", limit)  # a connection is open, which forking would share
     fork = multiprocessing.get_context("fork")

@@ -66,7 +66,7 @@ def test_memory_has_an_end() -> None:
     assert counts.count("caller 0", limits) == [(1, 60_000)]
 
 
-def test_returning_caller_is_the_newest() -> None:
+def test_eviction_retains_returning_caller() -> None:
     timer = Timer()
     counts, limits = OwnCounts(timer, most_counters=100), [Limit(5, 60)]
     counts.count("first", limits)
