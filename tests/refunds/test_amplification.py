@@ -61,7 +61,7 @@ def test_useless_signatures_are_not_read(gateway: Gateway, monkeypatch: pytest.M
     assert cost(gateway, monkeypatch) <= (4, 4)
 
 
-def test_many_requests_are_not_all_shown(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_bounds_shown_refund_requests(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway.take(rotation(1, SET), STORY.sent())
     requests = [STORY.request(seqnum=n) for n in range(100, 160)]
     gateway.take(*(STORY.prepared(request) for request in requests))

@@ -201,7 +201,9 @@ def test_a_limit_of_ones_own(applications: Applications, shared_database: Shared
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
 
 
-def test_many_at_once_are_one(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_concurrent_refund_requests_store_one(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     feed(app, sent(1), bad())
     message = read_withdraw_request(withdraw_req(transfer_id(1)))
 

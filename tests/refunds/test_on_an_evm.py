@@ -108,7 +108,7 @@ def test_call_is_bound_to_chain_contract_kind(story: Story, served: Call) -> Non
         assert not pays(bridge_of(story, **place), served), place
 
 
-def test_one_by_one_and_through_a_rotation(gateway: Gateway, story: Story) -> None:
+def test_evm_pays_only_claimable_refund_during_rotation(gateway: Gateway, story: Story) -> None:
     """Before the quorum, the EVM refuses whatever is known; from the quorum on, it pays."""
     bridge, powers = bridge_of(story), POWERS
     gateway.take(rotation(story.chain, powers), story.sent(), story.prepared())

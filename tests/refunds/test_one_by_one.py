@@ -54,7 +54,7 @@ def test_flipped_request_never_reaches_status_8(gateway: Gateway, story: Story) 
     assert story.contract_takes(answer, POWERS)
 
 
-def test_flipped_request_precedes_its_send(gateway: Gateway, story: Story) -> None:
+def test_request_before_contradicting_send_is_void(gateway: Gateway, story: Story) -> None:
     """It is stored while nothing is known that it contradicts. Then it counts for nothing."""
     stolen = story.request(receiver=bytes(19) + b"\1")
     gateway.take(story.prepared(stolen), *(story.signed(key, stolen) for key in POWERS))

@@ -69,7 +69,7 @@ def assert_second_is_dead(gateway: Gateway) -> None:
     assert shared in raised(gateway)["2"] and FIRST.id in raised(gateway)["2"]
 
 
-def test_the_contract_pays_one_of_them(gateway: Gateway) -> None:
+def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
     first, second = gateway.status(FIRST), gateway.status(SECOND)
     assert (first["status"], second["status"]) == (8, 8), "until one is paid, either can be"

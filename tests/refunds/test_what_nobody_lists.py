@@ -149,7 +149,7 @@ def test_contradiction_across_reports_is_refused(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     "changes", [{"nonce": 8}, {"amount": "5"}, {"sender": address(9)}, {"dst_chain_id": 3}]
 )
-def test_send_contradicting_its_id_is_refused(gateway: Gateway, changes: dict[str, Any]) -> None:
+def test_feed_refuses_send_contradicting_transfer_id(gateway: Gateway, changes: dict[str, Any]) -> None:
     assert gateway.feed(proven(7) | changes).refused[0].reason.startswith("transfer_id: is not the id")
     gateway.take(proven(7))
 

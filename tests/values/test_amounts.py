@@ -120,7 +120,7 @@ def test_thousands_are_grouped_by_spaces(number: int | Decimal, text: str) -> No
     assert amounts.grouped(number) == text
 
 
-def test_amount_with_its_token() -> None:
+def test_tokens_text_shows_amount_and_symbol() -> None:
     texts = [
         amounts.tokens_text(amount, 6, "USDT") for amount in (1_234_500_000, -1_234_500_000, -500_000, 0)
     ]

@@ -11,5 +11,5 @@ from app.values.texts import one_line
     ("typed", "stored"),
     [("", ""), (" \0\n", ""), ("a\0b", "a b"), ("  two\r\n\tlines ", "two lines"), ("as it is", "as it is")],
 )
-def test_texts_become_one_line(typed: str, stored: str) -> None:
+def test_one_line_joins_typed_lines(typed: str, stored: str) -> None:
     assert one_line(typed) == stored

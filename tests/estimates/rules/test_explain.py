@@ -103,7 +103,7 @@ def test_curve_shows_balances_and_invariant():
     assert got["bridge_rate"].value == Fraction(got["eq_value_token_amt"].value, 10**19)
 
 
-def test_the_limit_that_binds_is_the_tightest():
+def test_explain_marks_tightest_limit_as_binding():
     pool = pool_with(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=20 * TOKEN)
     inputs = usdt(src_pool=pool)
     got = limits(inputs)

@@ -131,7 +131,7 @@ def test_near_empty_pool_stays_monotonic():
                 assert outputs == sorted(outputs)
 
 
-def test_equal_pools_swap_nearly_one_to_one():
+def test_stableswap_of_equal_pools_is_nearly_even():
     pool = 5 * 10**24
     d = invariant(pool, pool, 200)
     assert d == 2 * pool

@@ -138,7 +138,7 @@ def test_any_other_epoch_sums_the_sends(
     "moment", [NOON, NOON.replace(microsecond=999_999), datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC)]
 )
 @pytest.mark.parametrize("seconds", [1, 45, 60, 3600, 86_400])
-def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
+def test_epoch_contains_given_moment(moment: datetime, seconds: int) -> None:
     epoch = Epoch.at(moment, seconds)
     assert epoch.start % seconds == 0
     assert epoch.end - epoch.start == seconds
@@ -146,7 +146,7 @@ def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
     assert epoch.start <= unix < epoch.end
 
 
-def test_facts_take_one_needed_statement(app: Flask, database: Database, editing: Editing) -> None:
+def test_estimate_reads_facts_by_one_statement(app: Flask, database: Database, editing: Editing) -> None:
     """None where they do not count."""
     snapshots = NetworkSnapshots(database.engine, 30)
     add_part(app, SnapshotSource, snapshots)

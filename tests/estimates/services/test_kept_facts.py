@@ -221,7 +221,9 @@ def test_age_of_facts_is_returned(database: Database, snapshots: SnapshotSource,
     assert ages == [0, 0.5, 0]
 
 
-def test_fifty_requests_cost_one_statement(app: Flask, database: Database, statements: Statements) -> None:
+def test_concurrent_estimates_share_one_statement(
+    app: Flask, database: Database, statements: Statements
+) -> None:
     run_read, all_here = database.public.run_read, threading.Barrier(CALLERS, timeout=30)
 
     class Slow:
@@ -248,7 +250,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_default_age_is_one_second(open_app: OpenApp) -> None:
+def test_configuration_is_cached_for_one_second(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1
     serving = open_app(config_max_age_seconds=DEFAULT_AGE)

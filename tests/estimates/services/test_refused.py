@@ -128,7 +128,7 @@ def fill_epoch(app: Flask, over: int) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused_with_its_code(app: Flask, case: str) -> None:
+def test_estimate_refuses_with_code_and_reason(app: Flask, case: str) -> None:
     change, request, code, reason = REFUSED[case]
     change(app)
     with pytest.raises(EstimateRefused) as refused:

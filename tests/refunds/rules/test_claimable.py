@@ -65,7 +65,7 @@ def test_refund_is_served_exactly_at_quorum(kind):
                     pay(ctx, verdict.requests[0], SET)
 
 
-def test_quorum_is_enough_one_less_is_not():
+def test_refund_needs_full_quorum():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     for power, served in ((67, True), (66, False)):
@@ -215,7 +215,7 @@ def test_without_a_validator_set_signatures_wait():
     assert signature_is_provably_false(ctx, [wd_onchain], signature[:64], None)
 
 
-def test_a_signature_waits_for_its_request():
+def test_signature_before_request_is_not_provably_false():
     ctx = context(SendKind.POOL)
     stranger = sign(ctx, wd_for(ctx), key("stranger"))
     assert signature_is_provably_false(ctx, [], stranger, SET) is None
@@ -295,7 +295,7 @@ def test_two_requests_at_quorum_serve_none():
     assert with_contradicted.served.wd_onchain == first
 
 
-def test_the_same_request_twice_is_one():
+def test_repeated_refund_request_counts_once():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     verdict = validate_refund(ctx, [wd_onchain] * 3, [sign(ctx, wd_onchain, who) for who in KEYS], SET)

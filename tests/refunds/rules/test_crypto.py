@@ -74,7 +74,7 @@ def test_a_checksum_address_has_twenty_bytes():
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(1, CURVE_ORDER - 1))
-def test_a_signature_recovers_to_its_signer(digest, secret):
+def test_recover_signer_returns_signing_address(digest, secret):
     private_key = secret.to_bytes(32, "big")
     signature = sign_digest(digest, private_key)
     assert len(signature) == 65

@@ -43,7 +43,7 @@ def signed_by(ctx: RefundContext, wd_onchain: bytes, *numbers: int) -> list[byte
         (SendKind.BURN, "mint", "request", "Mint", "token account amount depositor ref_chain_id ref_id"),
     ],
 )  # fmt: skip
-def test_proven_refund_names_its_call(kind, function, first, text, named):
+def test_explanation_names_call_of_proven_refund(kind, function, first, text, named):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     signatures = signed_by(ctx, wd_onchain, 3, 1, 2)
@@ -143,7 +143,7 @@ def test_unreadable_request_is_shown_undecoded():
     assert "cannot be read" in shown.contradictions[0]
 
 
-def test_served_request_is_shown_with_others():
+def test_explanation_lists_other_refund_requests():
     ctx = context(SendKind.POOL)
     first, second, wrong = wd_for(ctx), wd_for(ctx, seqnum=78), wd_for(ctx, token=some("x"))
     signatures = [*signed_by(ctx, first, 1, 2, 3), *signed_by(ctx, second, 0)]

@@ -93,7 +93,7 @@ def joined(**changes: bytes) -> bytes:
     return b"".join(fields(**changes).values())
 
 
-def test_recorded_refund_decodes_to_its_fields():
+def test_decode_request_reads_recorded_refund():
     recorded = vector("refund_message_chain1.json")
     wd_onchain = b64decode(recorded["wd_onchain"])
     request = decode_request(SendKind.POOL, wd_onchain)

@@ -62,7 +62,7 @@ NOTHING = refund(KNOWN, [])
         (refund(KNOWN, [FIRST, WRONG], (0, 1)), Wait.SIGNATURES, ""),
     ],
 )  # fmt: skip
-def test_a_refund_waits_for_what_it_lacks(lacking: RefundView, wait: Wait, detail: str) -> None:
+def test_refund_wait_names_missing_part(lacking: RefundView, wait: Wait, detail: str) -> None:
     waiting = waiting_for(Status.TRANSFER_REQUESTING_REFUND, SINCE, lacking, {})
     assert waiting and waiting.what is wait
     assert waiting.since == SINCE
@@ -88,7 +88,7 @@ def test_every_unfinished_transfer_waits(status: Status) -> None:
     assert (waiting is None) == (status in FINISHED_STATUSES)
 
 
-def test_announced_transfer_waits_for_its_block() -> None:
+def test_announced_transfer_waits_for_block() -> None:
     waiting = waiting_for(Status.TRANSFER_SUBMITTING, SINCE, NOTHING, {}, in_a_block=False)
     assert waiting and waiting.what is Wait.BLOCK
 

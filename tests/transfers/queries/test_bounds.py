@@ -8,7 +8,7 @@ from app.transfers.queries.lists import SCANNED, ListCount, TransferFilters, lis
 from tests.steps import statements
 
 
-def test_page_statement_limits_its_rows(database: Database) -> None:
+def test_transfer_list_statement_has_limits(database: Database) -> None:
     with statements(database.reads) as executed, reading(database.reads) as connection:
         list_transfers(connection, TransferFilters(), size=50, count=ListCount(1, at_least=True))
     assert "LIMIT 51" in executed[0]

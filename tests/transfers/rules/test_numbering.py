@@ -49,7 +49,7 @@ def ids(events: list[Event], reported: list[Event]) -> list[str]:
         ([added("1", 6)], [added("1", 5)], ["1"]),
     ],
 )
-def test_fact_has_the_id_of_its_first_report(
+def test_numbering_reuses_id_of_first_report(
     events: list[Event], reported: list[Event], expected: list[str]
 ) -> None:
     assert ids(events, reported) == expected

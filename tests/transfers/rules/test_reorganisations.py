@@ -62,7 +62,7 @@ def test_unlogged_reorg_orphans_nothing() -> None:
     reported=st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 20)), max_size=8),
     positions=st.permutations(range(2, 20)),
 )
-def test_chain_equals_reorgs_one_by_one(
+def test_canonical_chain_equals_reorgs_applied_singly(
     accepted: list[tuple[int, int | None, int]],
     reported: list[tuple[int, int | None]],
     positions: list[int],

@@ -157,7 +157,7 @@ class TestPruned:
             "transfer_id: the transfer had finished and was pruned; no further events are accepted"
         )
 
-    def test_events_of_others_are_not_touched(self) -> None:
+    def test_head_is_accepted_when_transfer_is_pruned(self) -> None:
         assert verdict(head(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Accepted(entry(head()))
 
 

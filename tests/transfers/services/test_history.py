@@ -99,7 +99,7 @@ def test_paging_shows_every_transfer_once(app: Flask, database: Database, seed: 
             assert [began[n] for n in shown] == sorted((began[n] for n in shown), reverse=True)
 
 
-def test_ties_stay_on_one_page(app: Flask, database: Database) -> None:
+def test_history_puts_ties_on_one_page(app: Flask, database: Database) -> None:
     """The page has no more than they need."""
     with writing(database.engine) as connection:
         add(connection, [(n, -(n // 50), "0xaa", "0xbb") for n in range(300)])
