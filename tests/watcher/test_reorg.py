@@ -53,7 +53,7 @@ def test_nothing_was_read_yet() -> None:
     assert search([], Node(chain(9))) is None
 
 
-def test_unchanged_hash_proves_all_below() -> None:
+def test_fork_search_ends_at_unchanged_newest_hash() -> None:
     node = Node(chain(2000))
     assert search(stored_of(*range(1001)), node) is None
     assert node.rounds == 1

@@ -112,6 +112,6 @@ def test_offsets_and_lengths_of_lists_are_bounded(first: int, second: int, lengt
         ({"data": encode(["uint256"] * 8, [1, 2, 3, 4, 5, 6, 7, 2**32])}, "not a uint32"),
     ],
 )
-def test_refusal_names_its_reason(change: dict[str, Any], reason: str) -> None:
+def test_decode_error_names_reason(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(Undecodable, match=reason):
         decode(replace(send(), **change))

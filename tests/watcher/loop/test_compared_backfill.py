@@ -32,7 +32,7 @@ def test_equal_answers_of_providers_are_agreed(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("urls", [1, 2])
-def test_answer_of_one_provider_is_not_agreed(watched: Watched, urls: int) -> None:
+def test_range_read_from_one_provider_is_not_agreed(watched: Watched, urls: int) -> None:
     reader = begun(watched, urls)
     watched.nodes[-1].omit = lambda _log: urls > 1
     fetched = read_range(reader.view)

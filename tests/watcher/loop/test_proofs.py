@@ -143,7 +143,7 @@ def test_empty_block_needs_no_receipts(watched: Watched) -> None:
     is_proven(watched, (0, 1))
 
 
-def test_invented_send_takes_its_confirmation(watched: Watched) -> None:
+def test_proof_removes_invented_send_and_status(watched: Watched) -> None:
     watched.chain.mine()
     watched.chain.mine(ELSEWHERE)
     watched.chain.mine_many(7)

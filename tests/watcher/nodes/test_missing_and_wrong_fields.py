@@ -222,7 +222,7 @@ def test_any_field_of_a_result_may_be_wrong(watched: Watched, method: str, path:
 
 
 @pytest.mark.slow
-def test_any_field_of_one_of_two_urls_may_be_wrong(app: Flask) -> None:
+def test_watcher_tolerates_wrong_field_of_one_url(app: Flask) -> None:
     for method, path, tag in CASES:
         forget_events(app)
         watched = Watched(app)

@@ -106,7 +106,7 @@ def expect(watched: Watched) -> None:
 
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("receipts", COUNTS.values(), ids=COUNTS)
-def test_one_url_is_read_however_it_counts(watched: Watched, count: Count, receipts: Count) -> None:
+def test_watcher_reads_url_with_any_log_numbering(watched: Watched, count: Count, receipts: Count) -> None:
     mine(watched)
     node = watched.nodes[0]
     node.behaviours = [
@@ -120,7 +120,7 @@ def test_one_url_is_read_however_it_counts(watched: Watched, count: Count, recei
 @pytest.mark.parametrize("receipts", [True, False])
 @pytest.mark.parametrize("other", COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
-def test_two_urls_agree_however_they_count(
+def test_urls_agree_with_different_log_numbering(
     database: Database, watched: Watched, count: Count, other: Count, receipts: bool
 ) -> None:
     mine(watched)

@@ -182,7 +182,7 @@ def test_invalid_answer_raises_fault(node: Client, calls: list[Call], fault: typ
         ({}, None),
     ],
 )
-def test_rate_limit_names_its_seconds(headers: dict[str, str], seconds: float | None) -> None:
+def test_rate_limit_error_has_seconds_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     with pytest.raises(RateLimited) as raised:
         client(lambda _request: httpx.Response(429, headers=headers)).request(ONE)
     assert raised.value.seconds == seconds

@@ -67,7 +67,7 @@ def test_root_of_no_receipts_proves_absence(block: Block, is_false: bool) -> Non
     assert finding.faulty == ({"a": {PAID}} if is_false else {})
 
 
-def test_forged_header_names_its_url() -> None:
+def test_forged_header_makes_url_faulty() -> None:
     assert found(a=CLAIMS, b=Word(forged=True)).faulty == {"b": frozenset()}
 
 

@@ -39,7 +39,7 @@ def test_hosts_with_two_equal_labels_are_one_provider(hosts: Sequence[str], voic
         ("XY", "Z", "A A C D"),
     ],
 )
-def test_operator_joins_and_parts_them(same: str, independent: str, voices: str) -> None:
+def test_operator_joins_and_separates_providers(same: str, independent: str, voices: str) -> None:
     hosts = {"A": "0.nodes.local", "B": "1.nodes.local", "C": "one.example", "D": "two.example"}
     assert " ".join(voices_of(hosts, [*same], [*independent]).values()) == voices
 

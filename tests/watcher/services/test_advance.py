@@ -215,7 +215,7 @@ def test_cursors_return_to_stored_block(database: Database, intake: Intake, leas
         advance(database, intake, lease, step(events=[reorg_event(50, "again")], forget_from=50))
 
 
-def test_headers_that_are_final_are_forgotten(database: Database, intake: Intake, lease: Lease) -> None:
+def test_advance_deletes_headers_below_given_block(database: Database, intake: Intake, lease: Lease) -> None:
     advance(database, intake, lease, step(headers=[header(n) for n in (10, 20, 30)], forget_headers_below=20))
     assert load(database, CHAIN).headers == [header(10), header(20), header(30)]
     advance(database, intake, lease, step(forget_headers_below=20))

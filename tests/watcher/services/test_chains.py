@@ -83,7 +83,7 @@ def test_unwatched_network_shows_no_chain(database: Database, snapshots: Snapsho
     assert watched_chains(database, snapshots) == []
 
 
-def test_chain_is_shown_before_it_is_read(watched: Flask) -> None:
+def test_chain_view_is_not_read_before_first_poll(watched: Flask) -> None:
     chain = the_one(watched)
     assert (chain.chain_id, chain.name, chain.from_block, chain.rpc) == (1, "Chain 1", 11, (URL_A, URL_B))
     assert (chain.state, chain.head) == (WatchState.NOT_READ, None)

@@ -22,7 +22,7 @@ def taken(database: Database, owner: str = "a", seconds: float = 8) -> Lease:
     return lease
 
 
-def test_one_holds_it_and_others_wait(database: Database) -> None:
+def test_lease_of_chain_has_one_holder(database: Database) -> None:
     assert taken(database, "a").epoch == 1
     assert take(database, CHAIN, "b", 8) is None
     assert take(database, CHAIN, "a", 8) is None

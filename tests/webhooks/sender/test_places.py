@@ -44,7 +44,7 @@ def test_all_together_are_bounded() -> None:
     assert places.free("last:1") == 0
 
 
-def test_only_so_many_places_are_remembered() -> None:
+def test_places_remember_bounded_number() -> None:
     places = Places()
     for n in range(REMEMBERED + 5):
         proven(places, f"p:{n}")

@@ -11,7 +11,7 @@ from app.webhooks import post as module
 from app.webhooks.post import THREADS, NotResolved, Resolver
 
 
-def test_hanging_names_delay_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resolver_is_not_blocked_by_hanging_names(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     def resolve(host: str, _port: int) -> list[str]:

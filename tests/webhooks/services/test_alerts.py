@@ -121,7 +121,7 @@ def test_broken_audit_log_is_reported(app: Flask, database: Database, clock: Clo
     assert sent_alerts(database) == [("alert.audit_broken", "audit log", True)]
 
 
-def test_only_subscribers_of_alert_get_it(
+def test_alert_reaches_only_subscribers(
     app: Flask, database: Database, audited: Audited, clock: Clock
 ) -> None:
     feed(app, sent(1))

@@ -135,7 +135,7 @@ def test_failed_delivery_is_retried_then_dropped(
     assert len(ids) == 1
 
 
-def test_receiver_requesting_pause_gets_it(
+def test_delivery_pauses_as_receiver_requests(
     app: Flask, database: Database, audited: Audited, clock: Clock
 ) -> None:
     made = to_everything(app)
@@ -255,7 +255,7 @@ def test_more_than_one_turn_deletes_is_deleted(
     assert deliveries(database) == []
 
 
-def test_one_backlog_hides_no_others(app: Flask, audited: Audited) -> None:
+def test_backlog_of_one_receiver_delays_no_other(app: Flask, audited: Audited) -> None:
     to_everything(app, "https://hangs.example/")
     feed(app, *(sent(n) for n in range(1, 300)))
     to_everything(app, "https://good.example/")

@@ -53,7 +53,7 @@ def test_reorg_and_retraction_take_status_back(app: Flask, audited: Audited) -> 
 
 
 @pytest.mark.parametrize("account", [SENDER, SENDER.lower(), SENDER.upper().replace("0X", "0x")])
-def test_account_gets_only_its_transfers(app: Flask, account: str) -> None:
+def test_account_subscription_gets_only_own_transfers(app: Flask, account: str) -> None:
     to_subjects(app, [account])
     feed(app, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender=OTHER))
     assert [each["transfer_id"] for each in published(app)] == [transfer_id(1), transfer_id(3)]

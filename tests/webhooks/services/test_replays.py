@@ -99,7 +99,9 @@ def test_replay_without_changes_sends_nothing(app: Flask, database: Database, au
 @pytest.mark.parametrize(
     "spelled", [{"sender": SEND["sender"][2:]}, {"token": SEND["token"][2:].lower()}, {"nonce": "0x01"}]
 )
-def test_stored_event_is_read_in_one_form(app: Flask, database: Database, spelled: dict[str, str]) -> None:
+def test_event_spelled_by_1_0_counts_as_repeated(
+    app: Flask, database: Database, spelled: dict[str, str]
+) -> None:
     feed(app, SEND)
     stored_by_1_0(database, SEND["id"], **spelled)
     assert feed(app, SEND).repeated == 1
@@ -117,7 +119,7 @@ def test_stored_send_of_other_id_does_not_count(app: Flask, database: Database, 
     assert [(each["previous_status"], each["status"]) for each in published(app)] == [(0, 1), (1, 0)]
 
 
-def test_stored_id_gets_its_one_form(app: Flask, database: Database, audited: Audited) -> None:
+def test_replay_canonicalizes_stored_event_id(app: Flask, database: Database, audited: Audited) -> None:
     spelled = f"1:0x{'AB' * 32}:{'CD' * 32}:07"
     one = f"1:0x{'ab' * 32}:0x{'cd' * 32}:7"
     added = about(1, "liquidity.added", chain_id=1, symbol="USDT", amount="5", block=7)
