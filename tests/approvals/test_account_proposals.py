@@ -230,7 +230,7 @@ def test_server_makes_first_two_administrators(database: Database, editing: Edit
         DIRECT["token"](editing, CLI, None)
 
 
-def test_token_counts_once_two_made_it(
+def test_ingest_token_works_after_second_approval(
     database: Database,
     two_persons: TwoPersons,
     audited: Audited,

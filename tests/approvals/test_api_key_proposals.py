@@ -23,7 +23,7 @@ def proposed(editing: Editing) -> tuple[str, int]:
     return text, saved.proposal_id
 
 
-def test_key_counts_once_two_made_it(
+def test_api_key_works_after_second_approval(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
     with pytest.raises(ReasonMissing):

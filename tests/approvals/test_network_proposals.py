@@ -181,7 +181,7 @@ def test_proposal_needs_a_reason(database: Database, editing: Editing, reason: s
         (NOBODY, "needs the role operator"),
     ],
 )
-def test_approval_is_refused_to_others(
+def test_approve_refuses_wrong_actor(
     database: Database, audited: Audited, editing: Editing, actor: Actor, complaint: str
 ) -> None:
     before = document(database)
@@ -341,7 +341,7 @@ def test_rejected_or_withdrawn_with_a_reason(database: Database, audited: Audite
     assert "not now" in records(database)[2].detail
 
 
-def test_two_approvals_at_once_make_it_once(database: Database, audited: Audited, editing: Editing) -> None:
+def test_concurrent_approvals_save_once(database: Database, audited: Audited, editing: Editing) -> None:
     number = propose(editing, EDITS["a new row"](database))
     start, outcomes = threading.Barrier(4), list[Any]()
 

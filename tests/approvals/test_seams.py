@@ -157,7 +157,7 @@ def test_passkey_added_meanwhile_conflicts(database: Database, audited: Audited,
         approve(*audited, number, actor=BOB)
 
 
-def test_password_made_by_others_must_change(database: Database, audited: Audited, editing: Editing) -> None:
+def test_approved_password_must_be_changed(database: Database, audited: Audited, editing: Editing) -> None:
     create = AccountRequest(AccountAction.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
     renew = AccountRequest(AccountAction.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):

@@ -48,7 +48,7 @@ def tokens(index: ConfigIndex, kind: str | None, symbol: str | None, src: int, d
     return index.tokens(kind, symbol, ChainId(src), ChainId(dst))
 
 
-def test_every_chain_and_token_as_it_stands(configs: dict[str, Any], index: ConfigIndex) -> None:
+def test_config_index_returns_every_chain_and_token(configs: dict[str, Any], index: ConfigIndex) -> None:
     assert configs["chains"]
     for chain in configs["chains"]:
         assert index.chain(chain["id"]) == {name: chain[name] for name in FIELDS}
@@ -70,7 +70,7 @@ def test_pegged_transfers_have_pair_tokens(index: ConfigIndex) -> None:
     assert addresses(SendKind.DEPOSIT, 1, 9) == ["", ""]
 
 
-def test_unconfigured_has_all_fields_zero(index: ConfigIndex) -> None:
+def test_config_index_returns_zeroes_for_unknown_chain(index: ConfigIndex) -> None:
     for unknown in (index.chain(ChainId(424242)), index.chain(None)):
         assert unknown.keys() == FIELDS
         assert not any(value for name, value in unknown.items() if name != "id")

@@ -141,7 +141,7 @@ def test_missed_head_is_reported_after_older_note(tmp_path: Path, monkeypatch: p
     assert anchors.complaint() == f"{tmp_path}/heads: full"
 
 
-def test_line_after_a_cut_one_is_whole(tmp_path: Path) -> None:
+def test_anchor_file_recovers_after_truncated_line(tmp_path: Path) -> None:
     file = tmp_path / "heads"
     anchors = Anchors([f"file:{file}"])
     noted(anchors, FIRST, SECOND)

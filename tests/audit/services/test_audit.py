@@ -232,7 +232,7 @@ def test_change_that_fails_leaves_no_record(
     assert caplog.messages == [f"audit head 1:{rows(database)[0].mac.hex()} test.action by {ALICE.name}"]
 
 
-def test_writers_at_once_make_one_chain(audited: Audited) -> None:
+def test_concurrent_audit_writes_form_one_chain(audited: Audited) -> None:
     threads = [threading.Thread(target=write, args=(audited, 5)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -304,7 +304,7 @@ def test_part_of_name_finds_every_row(database: Database, audit_keys: AuditKeys)
     assert [json.loads(line)["id"] for line in export_audit(database, AuditFilter(subject="usdc"))] == [1]
 
 
-def test_import_is_one_record(database: Database, editing: Editing) -> None:
+def test_network_import_writes_one_audit_record(database: Database, editing: Editing) -> None:
     import_network(*editing, text(network()), actor=ALICE)
     import_network(*editing, text(network()), actor=ALICE)
     import_network(*editing, text(changed("chains.0.disabled", True)), actor=ALICE, dry_run=True)

@@ -15,7 +15,7 @@ def key(*scopes: Scope) -> ApiKey:
     return ApiKey("wallet", digest_of(TEXT.encode()), 1, ID, frozenset(scopes))
 
 
-def test_key_has_its_public_id() -> None:
+def test_key_text_contains_public_id() -> None:
     assert f"gwk_{ID}{SECRET}" == TEXT
     assert key_id_of(TEXT) == ID
 
@@ -29,7 +29,7 @@ def test_other_text_is_no_key(text: str) -> None:
     assert key_id_of(text) is None
 
 
-def test_only_the_whole_key_is_the_key() -> None:
+def test_key_matches_only_its_whole_text() -> None:
     assert key(Scope.READ).is_(TEXT.encode())
     for wrong in (TEXT[:-1] + "y", TEXT[:-1], f"gwk_{ID[:-1]}0{SECRET}", ""):
         assert not key(Scope.READ).is_(wrong.encode())
@@ -53,7 +53,7 @@ def test_header_presents_key(header: str, presented: str | None) -> None:
     assert key_in(header) == presented
 
 
-def test_scope_allows_its_operations() -> None:
+def test_scopes_allow_only_own_operations() -> None:
     assert [key(Scope.READ).may(scope) for scope in Scope] == [True, False, False]
     assert [key(Scope.WEBHOOKS).may(scope) for scope in Scope] == [False, True, False]
     assert [key(Scope.ALL_WEBHOOKS).may(scope) for scope in Scope] == [False, True, True]

@@ -24,7 +24,7 @@ SECRET = "A" * 21 + "_-" + "b" * 20
 TOKEN = f"gwi_0123456789abcdef_{SECRET}"
 
 
-def test_token_is_its_parts() -> None:
+def test_token_text_joins_key_id_and_secret() -> None:
     assert token_text("0123456789abcdef", SECRET) == TOKEN
     assert key_id_of(TOKEN.encode()) == "0123456789abcdef"
 

@@ -51,9 +51,7 @@ def tried(small: str, large: str, before: str | None = None) -> RouteTrial:
         ("1", "1", "0", 1),  # it was nothing
     ],
 )
-def test_rate_beyond_one_percent_is_a_danger(
-    small: str, large: str, before: str | None, warnings: int
-) -> None:
+def test_far_rate_warns_beyond_one_percent(small: str, large: str, before: str | None, warnings: int) -> None:
     assert len(list(dangers(tried(small, large, before)))) == warnings
 
 

@@ -173,11 +173,11 @@ def test_without_an_allowed_age_no_thread_runs(database: Database) -> None:
     assert not renewal_threads()
 
 
-def test_thread_lets_its_process_end(snapshots: NetworkSnapshots) -> None:
+def test_renewal_thread_is_daemon(snapshots: NetworkSnapshots) -> None:
     assert [thread.daemon for thread in renewal_threads()] == [True]
 
 
-def test_child_process_has_a_thread_of_its_own(snapshots: NetworkSnapshots, loads: Loads) -> None:
+def test_forked_process_starts_own_renewal_thread(snapshots: NetworkSnapshots, loads: Loads) -> None:
     view = snapshots.current()
     loads._load = lambda *_: view  # a child must not use connections of its parent
     child = os.fork()

@@ -311,7 +311,7 @@ def test_missing_contract_may_be_added_later(database: Database, editing: Editin
     assert exported(database)["chains"][0]["contract_addr"] == CONTRACT[1]
 
 
-def test_announced_transfer_keeps_its_chain(database: Database, editing: Editing) -> None:
+def test_import_refuses_to_drop_chain_of_announced_send(database: Database, editing: Editing) -> None:
     add_transfer(database, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
         import_network(*editing, text(without(network(), 10)), actor=TESTER)

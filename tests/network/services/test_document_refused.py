@@ -219,7 +219,7 @@ def json_path(dotted: str) -> str:
 
 
 @pytest.mark.parametrize(("path", "value", "error"), BY_PATH, ids=lambda value: str(value)[:40])
-def test_refused_with_its_path(path: str, value: Any, error: str) -> None:
+def test_document_error_names_json_path(path: str, value: Any, error: str) -> None:
     with pytest.raises(NetworkRefused) as refused:
         read_document(text(changed(path, value)))
     expected = json_path(path) + error if error.startswith(":") else error

@@ -139,7 +139,7 @@ def test_addresses_export_with_checksum(database: Database, editing: Editing) ->
     assert exported(database)["tokens"][0]["address"] == VAULT
 
 
-def test_block_may_precede_its_token(database: Database, editing: Editing) -> None:
+def test_import_accepts_route_block_before_token(database: Database, editing: Editing) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
     import_network(*editing, text(document), actor=TESTER)
     assert exported(database)["route_blocks"] == document["route_blocks"]

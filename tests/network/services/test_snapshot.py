@@ -112,7 +112,7 @@ def test_without_an_age_every_reader_looks(database: Database, editing: Editing)
     assert snapshots.current().terms.chains[ETHEREUM].name == "Main"
 
 
-def test_newest_is_read_while_others_wait(database: Database, editing: Editing) -> None:
+def test_newest_snapshot_ignores_allowed_age(database: Database, editing: Editing) -> None:
     snapshots = NetworkSnapshots(database.engine, 3600)
     assert snapshots.current().terms.chains[ETHEREUM].name == "Ethereum"
     import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
@@ -120,7 +120,7 @@ def test_newest_is_read_while_others_wait(database: Database, editing: Editing) 
     assert snapshots.newest().terms.chains[ETHEREUM].name == "Main"
 
 
-def test_the_application_has_one(open_app: OpenApp) -> None:
+def test_application_has_snapshot_source(open_app: OpenApp) -> None:
     app = open_app()
     snapshots = part_of(app, SnapshotSource)
     assert snapshots.current().terms.chains == {}
@@ -128,7 +128,7 @@ def test_the_application_has_one(open_app: OpenApp) -> None:
     assert set(snapshots.current().terms.chains) == {1, 10, 56}
 
 
-def test_unchanged_network_costs_one_statement(
+def test_unchanged_snapshot_renews_by_one_statement(
     database: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     before = snapshots.current()
@@ -183,7 +183,7 @@ def test_minute_counts_from_last_success(reads: Loading, snapshots: NetworkSnaps
     snapshots.current()
 
 
-def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) -> None:
+def test_snapshot_is_unavailable_before_first_load(tmp_path: Path, timer: Timer) -> None:
     empty = create_engine(f"sqlite:///{tmp_path / 'empty.db'}")
     with pytest.raises(Unavailable):
         NetworkSnapshots(empty, 1.0, timer).current()

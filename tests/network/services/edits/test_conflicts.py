@@ -69,9 +69,7 @@ def test_what_came_meanwhile_is_not_added_again(editing: Editing) -> None:
 
 
 @pytest.mark.parametrize("seen", [None, "", "rubbish", "é", fingerprint({}), "W10=", "x" * 5_000_000])
-def test_edit_needs_the_fingerprint_of_its_row(
-    database: Database, editing: Editing, seen: str | None
-) -> None:
+def test_edit_requires_current_fingerprint(database: Database, editing: Editing, seen: str | None) -> None:
     row_id = shown(database, "chains", 1).row_id
     with pytest.raises(Conflict):
         save_edit(*editing, Edit("chains", row_id, {"name": "x"}, seen), actor=ALICE)
@@ -79,7 +77,7 @@ def test_edit_needs_the_fingerprint_of_its_row(
         save_edit(*editing, Edit("chains", None, None, seen), actor=ALICE)
 
 
-def test_of_many_at_once_exactly_one_wins(database: Database, editing: Editing) -> None:
+def test_concurrent_edits_save_exactly_one(database: Database, editing: Editing) -> None:
     edits = [edited(database, "routes", "USDT", 1, 56, base_fee=str(n)) for n in range(1, 7)]
     start = threading.Barrier(len(edits))
     outcomes: list[tuple[Edit, Saved | EditRefused]] = []

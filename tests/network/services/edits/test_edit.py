@@ -94,7 +94,7 @@ def test_a_row_comes_changes_and_goes(database: Database, editing: Editing, name
     assert versions(database) == others | {part: version + 4}
 
 
-def test_what_stays_as_it_is_writes_nothing(
+def test_edit_without_change_writes_nothing(
     database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:
     before = versions(database)

@@ -78,7 +78,7 @@ def test_burn_and_mint_stops_too(app: Flask) -> None:
         ({"dst_chain_id": 137}, "no route or pegged pair is open there: the block has no effect now"),
     ],
 )
-def test_block_names_what_it_stops(
+def test_route_block_preview_counts_stopped_routes(
     database: Database, two_persons: TwoPersons, values: dict[str, Any], effect: str
 ) -> None:
     preview = preview_edit(
@@ -167,7 +167,9 @@ def test_caps_under_what_is_used(app: Flask, database: Database) -> None:
     assert (texts(room), room.severity) == ([], Severity.PLAIN)
 
 
-def test_blocked_address_names_its_transfers(app: Flask, database: Database, two_persons: TwoPersons) -> None:
+def test_address_block_preview_counts_transfers(
+    app: Flask, database: Database, two_persons: TwoPersons
+) -> None:
     sender = "0x" + "ab" * 20
     add_transfer(database, 1, sender="0x" + "AB" * 20)
     add_transfer(database, 2, src=10, dst=1, receiver=sender)
@@ -199,7 +201,7 @@ def test_harmless_edit_has_no_effects(app: Flask) -> None:
         assert [change.field for change in preview.differences] == list(values)
 
 
-def test_new_chain_names_what_it_lacks(database: Database, two_persons: TwoPersons) -> None:
+def test_new_chain_preview_names_missing_parts(database: Database, two_persons: TwoPersons) -> None:
     new = preview_edit(database, two_persons, Edit("chains", None, NEW_ROWS["chains"]))
     name = NEW_ROWS["chains"]["name"]
     assert texts(new) == [

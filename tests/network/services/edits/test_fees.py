@@ -87,7 +87,9 @@ def test_fees_are_multiplied_and_rounded_up(
     assert [change["before"]["base_fee"] for change in changes] == ["3", "605437528092011966"]
 
 
-def test_the_fees_of_one_token_are_set(database: Database, two_persons: TwoPersons, editing: Editing) -> None:
+def test_fee_edit_sets_all_routes_of_token(
+    database: Database, two_persons: TwoPersons, editing: Editing
+) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
     preview = preview_edit(database, two_persons, edit)
     assert [units(row.after, row.decimals) for row in effects(preview)] == ["7", "7"]
