@@ -91,7 +91,7 @@ def test_age_0_reads_each_time(timer: Timer, writes: Writes) -> None:
     assert [uncached.run_read("a", source) for _ in range(3)] == [(1, 0), (2, 0), (3, 0)]
 
 
-def test_each_key_has_its_answer(cache: CachedReads, timer: Timer) -> None:
+def test_cache_stores_one_answer_for_each_key(cache: CachedReads, timer: Timer) -> None:
     answers = {key: cache.run_read(key, partial("of {}".format, key))[0] for key in "abc"}
     assert answers == {"a": "of a", "b": "of b", "c": "of c"}
     assert cache.run_read("b", lambda: "another")[0] == "of b"
@@ -187,7 +187,7 @@ def test_late_request_skips_slow_read(cache: CachedReads, timer: Timer) -> None:
         assert early.result(20)[0] == "old"
 
 
-def test_error_reaches_all_and_is_not_cached(cache: CachedReads) -> None:
+def test_cache_shares_error_but_does_not_store_it(cache: CachedReads) -> None:
     held = Held(ends=[ValueError("no")])
     with ThreadPoolExecutor(CALLERS) as pool:
         calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]

@@ -149,7 +149,7 @@ def test_stock_server_gives_documented_warning() -> None:
             assert list(connection_complaints(part_of(app, Database), 16)) == [WARNING.code]
 
 
-def test_unreachable_database_is_left_to_others() -> None:
+def test_unreachable_database_gives_no_complaint() -> None:
     with application("postgresql+psycopg://nobody@127.0.0.1:1/none") as app:
         assert list(connection_complaints(part_of(app, Database), 8)) == []
 

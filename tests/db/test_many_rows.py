@@ -127,7 +127,7 @@ def test_listeners_see_appended_rows(database: Database) -> None:
     assert len([statement for statement in statements if " events " in statement]) == 1
 
 
-def test_present_rows_are_set_others_inserted(database: Database) -> None:
+def test_upsert_updates_present_and_inserts_new_rows(database: Database) -> None:
     with writing(database.engine) as connection:
         upsert(connection, ChainProgress, [{"chain_id": 1, "highest_block": 5, "newest_at": AT}])
         rows: list[dict[str, Any]] = [
@@ -168,7 +168,7 @@ def progress(chain_id: int, block: int = 1) -> dict[str, Any]:
     return {"chain_id": chain_id, "highest_block": block, "newest_at": AT}
 
 
-def test_rows_beyond_one_statement_are_written(database: Database) -> None:
+def test_upsert_and_delete_split_many_rows(database: Database) -> None:
     given = [progress(chain_id) for chain_id in range(1, 2 * ROWS_AT_ONCE + 3)]
     with writing(database.engine) as connection:
         upsert(connection, ChainProgress, given)

@@ -78,7 +78,7 @@ def pooled(path: Path, size: int) -> Engine:
     return engine
 
 
-def test_exhausted_pool_reports_it(tmp_path: Path) -> None:
+def test_exhausted_pool_counts_refusal(tmp_path: Path) -> None:
     engine = pooled(tmp_path / "a.db", 2)
     tickets = tickets_of(engine)
     with connected(engine), connected(engine), pytest.raises(PoolTimeout), connected(engine):

@@ -151,7 +151,7 @@ def _projected(file: Path) -> Iterator[None]:
             close_connections()
 
 
-def test_only_one_runs_whatever_links_there_are(second_file: Path) -> None:
+def test_second_schema_is_locked_through_links(second_file: Path) -> None:
     link = second_file.with_name("link.db")
     link.symlink_to("a.db")
     with (

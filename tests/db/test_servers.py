@@ -56,7 +56,7 @@ def test_present_server_comes_first(server: OneServer) -> None:
     assert connection.is_open
 
 
-def test_one_port_is_that_of_all(server: OneServer) -> None:
+def test_single_port_applies_to_all_hosts(server: OneServer) -> None:
     params = server.preferred(THREE | {"port": "5432"})
     assert params["port"] == "5432,5432,5432"
 

@@ -178,7 +178,7 @@ def test_public_processes_lack_the_console() -> None:
             assert "SECRET_KEY_FILE" not in variables, where
 
 
-def test_image_knows_its_commit() -> None:
+def test_image_build_receives_commit() -> None:
     """The argument of the build is the setting that /version shows, and compose passes it on."""
     text = (DEPLOY / "Dockerfile").read_text()
     assert "\nARG BUILD_COMMIT=\n" in text.split("\nFROM ")[-1]

@@ -116,7 +116,7 @@ def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, passed: bool
     assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == passed
 
 
-def test_request_without_an_id_gets_one(places: Places) -> None:
+def test_nginx_adds_missing_request_id(places: Places) -> None:
     _, body = places.nginx.ask("GET", "/")
     received = json.loads(body)["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", received)

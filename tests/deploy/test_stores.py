@@ -220,7 +220,7 @@ def test_wrong_password_is_refused(stores: Stores) -> None:
             psycopg.connect(url)
 
 
-def test_gateway_answers_through_all_stores(stores: Stores, server: Server) -> None:
+def test_gateway_answers_with_all_stores(stores: Stores, server: Server) -> None:
     ready = json.load(server.ask("GET", "/readyz"))
     assert ready["err"] is None
     status = json.load(server.ask("POST", "/v2/getTransferStatus", body=f'{{"transfer_id":"{COMPLETED}"}}'))

@@ -116,7 +116,7 @@ def test_entry_has_time_place_and_message() -> None:
     }
 
 
-def test_exception_is_within_its_entry() -> None:
+def test_log_entry_contains_its_traceback() -> None:
     try:
         raise KeyError("what")
     except KeyError as caught:
@@ -200,7 +200,7 @@ def test_readable_text_stays_unchanged() -> None:
         assert printable(text) == text
 
 
-def test_handlers_of_others_keep_their_format() -> None:
+def test_format_handlers_retains_foreign_format() -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(logging.Formatter("[%(levelname)s] %(message)s"))
@@ -269,7 +269,7 @@ def test_request_entry_has_known_fields(
     assert only_message().format(caplog.records[0]).endswith(" ms (request r-1)")
 
 
-def test_settled_request_frees_its_environment() -> None:
+def test_settled_request_releases_environment() -> None:
     """Thousands may wait for an answer."""
 
     class Environment(dict[str, Any]):

@@ -90,7 +90,7 @@ def test_file_in_place_of_pipe_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "by somebody else\ninto the file\nand again\n"
 
 
-def test_handlers_of_files_stay_as_they_are(tmp_path: Path) -> None:
+def test_drop_when_full_leaves_file_handlers(tmp_path: Path) -> None:
     with (tmp_path / "other").open("w") as stream:
         handlers = [logging.FileHandler(tmp_path / "log"), logging.StreamHandler(stream)]
         drop_when_full(handlers)

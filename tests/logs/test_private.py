@@ -21,7 +21,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_secret_is_hidden_by_its_form(secret: str) -> None:
+def test_logs_hide_secret_by_form(secret: str) -> None:
     assert Private().without([f"POST /x?k={secret} failed"]) == [f"POST /x?k={HIDDEN} failed"]
     assert not Private().is_free(secret)
 
@@ -36,7 +36,7 @@ def test_secret_is_hidden_by_its_form(secret: str) -> None:
         ("?password=x&api_key=y", f"?password={HIDDEN}&api_key={HIDDEN}"),
     ],
 )
-def test_secret_is_hidden_by_its_name(text: str, hidden: str) -> None:
+def test_logs_hide_secret_by_field_name(text: str, hidden: str) -> None:
     assert Private().without([text]) == [hidden]
 
 

@@ -204,7 +204,7 @@ def test_running_server_directory_is_left(tmp_path: Path) -> None:
     assert not its.exists()
 
 
-def test_missing_directory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_report_missing_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(SystemExit, match=r"METRICS_PORT: no directory for metrics .*missing: "):

@@ -91,13 +91,13 @@ def test_backfill_fills_what_older_code_left_out(fed: Flask, database: Database)
 
 
 @pytest.mark.one_database
-def test_downgrade_reopens_all_backfills(fed: Flask, database: Database) -> None:
+def test_reopen_forgets_backfill_progress(fed: Flask, database: Database) -> None:
     run_backfill(database, BEGINNINGS)
     reopen(database)
     assert progress_of(database) == {}
 
 
-def test_backfill_goes_on_where_it_stopped(fed: Flask, database: Database) -> None:
+def test_backfill_resumes_after_interruption(fed: Flask, database: Database) -> None:
     looked_at: list[bytes] = []
 
     def look(connection: Connection, after: bytes, size: int, now: object) -> Range | None:
@@ -130,7 +130,7 @@ def run(
 
 
 @pytest.mark.one_database
-def test_command_says_how_far_it_is(run: Callable[..., Result]) -> None:
+def test_backfill_command_reports_progress(run: Callable[..., Result]) -> None:
     assert "beginnings: not begun (when transfers began)" in run("--status").stdout
     assert "0 rows looked at, 0 filled" in run().stdout
     assert "beginnings: ended at " in run("--status").stdout

@@ -71,7 +71,7 @@ def test_older_database_is_refused(
     assert "\n" not in message
 
 
-def test_refusal_is_one_line_of_the_command(of_1_0_0: Flask) -> None:
+def test_db_upgrade_refuses_old_schema_in_one_line(of_1_0_0: Flask) -> None:
     stamp("0047")
     keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10}
     url = db.engine.url.render_as_string(hide_password=False)

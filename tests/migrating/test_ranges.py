@@ -46,7 +46,7 @@ def test_each_row_is_written_once(
 
 
 @pytest.mark.parametrize(("given", "percent"), [({}, 50), ({PERCENT: "1"}, 1), ({PERCENT: "100"}, 100)])
-def test_share_of_time_can_be_set(given: dict[str, str], percent: int) -> None:
+def test_requested_percent_reads_option(given: dict[str, str], percent: int) -> None:
     assert requested_percent(given) == percent
 
 
@@ -59,7 +59,7 @@ def test_unknown_argument_is_refused(given: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("given", "seen_percents"), [("percent=7", [7]), ("percent=0", [])])
-def test_upgrade_tells_its_migrations(
+def test_db_upgrade_passes_percent_to_migrations(
     app: Flask, monkeypatch: pytest.MonkeyPatch, given: str, seen_percents: list[int]
 ) -> None:
     seen: list[int] = []
@@ -76,7 +76,7 @@ def test_wrong_argument_is_refused_with_sql(app: Flask, given: str, code: int) -
     assert app.test_cli_runner().invoke(args=["db", "upgrade", "--sql", "--x-arg", given]).exit_code == code
 
 
-def test_range_size_follows_its_time() -> None:
+def test_pace_adapts_range_size_to_duration() -> None:
     pace, seconds_a_row = Pace(), RANGE_SECONDS / 1_000
     sizes = []
     for _ in range(6):

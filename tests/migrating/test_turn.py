@@ -184,9 +184,7 @@ def test_refused_lock_is_retried_cleanly(
     holder.close()
 
 
-def test_each_revision_is_one_transaction(
-    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_upgrade_commits_each_revision(empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = plant(tmp_path, column_of("chains"), column_of("routes"))
     upgrade(directory=DIRECTORY)
     monkeypatch.setattr(again_while_locked, "__kwdefaults__", {"attempts": 1, "sleep": lambda _s: None})

@@ -137,7 +137,7 @@ def test_systemd_accepts_the_units(made: Path) -> None:
     )
 
 
-def test_urls_name_all_nodes(tmp_path: Path) -> None:
+def test_database_urls_name_every_node(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "gateway.env").write_text((DEPLOY / "systemd/env/gateway.env").read_text())
     typed = GATEWAY.code.replace("/opt/gateway", str(DEPLOY.parent)).replace("/etc/systemd", str(tmp_path))
@@ -160,7 +160,7 @@ def passwords(etc: Path) -> str:
     return subprocess.run(["bash", "-eu"], input=typed, text=True, check=True, capture_output=True).stdout
 
 
-def test_installation_names_its_passwords(tmp_path: Path) -> None:
+def test_page_command_prints_passwords_of_install(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     made = re.findall(r'^echo "(postgresql.*)" .*/(\w+)$', (DEPLOY / "install").read_text(), re.M)
     for url, name in made:

@@ -269,7 +269,7 @@ def refundable(server: Server) -> str:
     return transfer_id
 
 
-def test_feed_far_away_delays_others(regions: Regions) -> None:
+def test_remote_feed_delays_other_writers(regions: Regions) -> None:
     """The gateway there has no such interface. One that had it would have all writers wait."""
     assert regions.far.ask("POST", "/ingest/v1/events").status == 404
     settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}

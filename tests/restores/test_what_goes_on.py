@@ -89,7 +89,7 @@ def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> Non
             assert connection.scalars(doubles).all() == []
 
 
-def test_due_delivery_keeps_its_id(file: Path) -> None:
+def test_restored_webhook_delivery_retains_message_id(file: Path) -> None:
     backup, clock = file.with_name("backup"), Timer()
     with opened(file, clock) as app:
         to_everything(app)

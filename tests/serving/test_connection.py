@@ -151,7 +151,7 @@ def test_short_body_is_skipped_broken_one_closes(serve) -> None:
         connection.pass_over(body)
 
 
-def test_long_body_may_take_its_time(serve) -> None:
+def test_connection_accepts_long_body_at_least_rate(serve) -> None:
     connection, _ = serve(*[(1.0, b"x" * BODY_RATE)] * 1000)
     connection.await_body()
     for _ in range(1000):
@@ -197,7 +197,7 @@ def test_head_is_sent_with_first_piece() -> None:
     assert sent == [b"headone", b"two", b"only a head", b"an error of the server"]
 
 
-def test_everything_else_is_the_sockets() -> None:
+def test_connection_delegates_to_socket() -> None:
     one, other = socket.socketpair()
     connection = Connection(one)
     assert connection.fileno() == one.fileno()
@@ -207,7 +207,7 @@ def test_everything_else_is_the_sockets() -> None:
     other.close()
 
 
-def test_parsing_yields_to_others(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_gives_way_while_reading_body(serve, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes, turns = [], []
     connection, wire = serve(*[(0, b"x")] * 60)
     receive = wire.recv

@@ -168,7 +168,7 @@ def wait_for(path: Path) -> bool:
     return path.exists()
 
 
-def test_bad_setting_ends_with_one_line() -> None:
+def test_gunicorn_reports_bad_setting_in_one_line() -> None:
     ended = ended_server(DOORS="api,cellar")
     assert ended.returncode == 1
     assert ended.stderr.startswith("DOORS: ")

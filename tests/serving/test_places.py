@@ -56,7 +56,7 @@ def test_full_worker_passes_connections_on(tmp_path: Path, sqlite_template: Path
         assert [is_answered(each) for each in late] == [True] * 3
 
 
-def test_full_server_answers_its_queue_first(tmp_path: Path, sqlite_template: Path) -> None:
+def test_full_server_answers_queue_before_it_ends(tmp_path: Path, sqlite_template: Path) -> None:
     """Before it ends."""
     with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:
         assert all(is_answered(request_health(server, stack)) for _ in range(PLACES))

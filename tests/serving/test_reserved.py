@@ -46,7 +46,7 @@ def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
 
 
-def test_each_port_answers_only_its_own(running: Watched) -> None:
+def test_reserved_ports_serve_only_own_paths(running: Watched) -> None:
     assert running.server.ask("GET", "/metrics").status == 404
     assert running.request(running.health, "/metrics")[0] == 404
     assert running.request(running.metrics, "/readyz")[0] == 404
@@ -146,7 +146,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     assert running.workers == workers
 
 
-def test_taken_address_names_its_setting() -> None:
+def test_unusable_address_error_names_setting() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for host, number, said in (
@@ -176,7 +176,7 @@ def test_bind_option_does_not_publish_health(sqlite_template: Path) -> None:
     assert "HEALTH_PORT: 9101 is not listened at" in ended
 
 
-def test_taken_port_ends_with_one_line(sqlite_template: Path) -> None:
+def test_server_reports_taken_metrics_port(sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = refused(DATABASE_URL=f"sqlite:///{sqlite_template}", METRICS_PORT=str(port))

@@ -112,7 +112,7 @@ def test_connection_closes_at_clients_request(server: Server) -> None:
 CROWDED = "127.0.0.9"
 
 
-def test_closed_connection_frees_its_place(server: Server) -> None:
+def test_closed_wait_releases_place_of_caller(server: Server) -> None:
     transfer_id = new_transfer(server)
     wires = [waiting(server, transfer_id, source=CROWDED) for _ in range(LIMIT)]
     assert silent(wires[-1])

@@ -82,7 +82,7 @@ def test_slow_answer_is_not_skew(app: Flask, timer: Timer) -> None:
     assert skew(app, Clock(AN_HOUR, takes=60), timer).seconds() == pytest.approx(-AN_HOUR, abs=0.9)
 
 
-def test_skew_is_measured_by_one_statement(app: Flask, timer: Timer, statements: list[str]) -> None:
+def test_clock_skew_check_runs_once_a_period(app: Flask, timer: Timer, statements: list[str]) -> None:
     """Every few seconds."""
     clock = Clock()
     measured = skew(app, clock, timer)

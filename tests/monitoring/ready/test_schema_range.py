@@ -71,7 +71,7 @@ def test_too_new_schema_is_refused(floors: str, needed: str) -> None:
     )
 
 
-def test_code_for_one_schema_names_that_one() -> None:
+def test_schema_complaint_names_single_revision() -> None:
     complaint = schema_complaint({"0139"}, set(), oldest="0140", newest="0140")
     assert complaint == "migrations: the database has revision 0139, this version needs 0140"
 
