@@ -116,7 +116,7 @@ def test_metrics_are_where_callers_do_not_come() -> None:
     assert Settings(host="0.0.0.0", trusted_proxies=1).metrics_host == "0.0.0.0"
 
 
-def test_few_wait_where_others_are_served() -> None:
+def test_wait_limit_is_lower_next_to_other_doors() -> None:
     assert Settings(doors=("wait",)).most_waiting == 5_000
     assert Settings(doors=("api", "wait")).most_waiting == 200
     assert Settings(doors=("api", "wait"), wait_limit=7).most_waiting == 7
@@ -174,7 +174,9 @@ def test_waiting_is_served_here_or_behind_proxy() -> None:
         ("REFUND_URL", "mailto:help@example.org"),
     ],
 )
-def test_bad_value_is_one_named_line(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_bad_setting_error_names_it_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
     monkeypatch.setenv(name, text)
     with pytest.raises(ConfigError) as ended:
         load_settings()
@@ -252,7 +254,7 @@ def test_weak_audit_key_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
         load_settings()
 
 
-def test_unreadable_secret_file_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unreadable_secret_file_error_names_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "missing"))
     with pytest.raises(ConfigError, match=r"^SECRET_KEY_FILE: .*missing cannot be read: No such file"):
         load_settings()
@@ -315,7 +317,7 @@ def test_a_printed_database_url_holds_no_password() -> None:
         assert "host/name" in shown_url(url)
 
 
-def test_a_pooler_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pooler_setting_requires_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_POOLER", "1")
     with pytest.raises(ConfigError, match="DATABASE_POOLER: needs a postgresql: DATABASE_URL"):
         load_settings()
@@ -326,7 +328,7 @@ def test_a_pooler_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
-def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replica_setting_requires_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_REPLICA_URL", "postgresql://replica/name")
     monkeypatch.setenv("DATABASE_URL", "postgresql://primary/name")
     assert load_settings().database_replica_url == "postgresql+psycopg://replica/name"

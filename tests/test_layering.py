@@ -235,7 +235,7 @@ LAWFUL = {
 }
 
 
-def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
+def test_violations_are_empty_for_lawful_layers(tmp_path: Path) -> None:
     build(tmp_path, LAWFUL)
     assert violations(tmp_path) == []
 

@@ -16,7 +16,7 @@ FIRST = re.compile(rf"\*\*For (?:{READER})(?: and (?:{READER}))?\.\*\* After thi
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_first_line_names_its_readers(page: str) -> None:
+def test_page_names_readers_in_first_line(page: str) -> None:
     title, first = (DOCS / page).read_text().splitlines()[:2]
     assert title.startswith("# ")
     assert FIRST.fullmatch(first)
@@ -42,7 +42,7 @@ def test_decisions_have_their_parts() -> None:
         assert re.findall(r"^## (Context|Choice|Cost)$", text, re.MULTILINE) == ["Context", "Choice", "Cost"]
 
 
-def test_the_first_decision_lists_the_others() -> None:
+def test_first_decision_lists_later_decisions() -> None:
     first, *others = DECISIONS
     listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", first.read_text())
     assert sorted(listed) == [page.name for page in others]

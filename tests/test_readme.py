@@ -66,7 +66,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_example_id_has_its_stated_status() -> None:
+def test_sandbox_example_id_has_documented_status() -> None:
     found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", SANDBOX)
     assert found
     transfer_id = f"0x{int(found[1]):064d}"
@@ -92,7 +92,7 @@ def test_the_sandbox_page_lists_the_whole_catalogue() -> None:
     assert rows == list(sandbox_rows())
 
 
-def test_the_documented_settings_are_the_settings() -> None:
+def test_settings_page_lists_every_setting() -> None:
     rows = list(settings_table(SETTINGS_PAGE))
     documented = dict(rows)
     assert len(rows) == len(documented)

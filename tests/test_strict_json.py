@@ -102,7 +102,7 @@ def test_a_repeated_key_is_never_missed(value: dict[str, Any], second: Any, data
 
 
 @given(st.binary(max_size=40))
-def test_no_bytes_make_it_crash(text: bytes) -> None:
+def test_loads_raises_only_unreadable_json(text: bytes) -> None:
     try:
         loads(text)
     except UnreadableJson as error:

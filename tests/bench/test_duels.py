@@ -56,7 +56,7 @@ def test_others_are_busy_time_not_ours() -> None:
     assert share_of_others(before, Clocks(12.0, 103.0, 10.01), 2) == 0, "ticks"
 
 
-def test_own_work_is_not_others() -> None:
+def test_read_clocks_counts_own_work() -> None:
     before, until = read_clocks([]), psutil.Process().cpu_times().user + 0.3
     while psutil.Process().cpu_times().user < until:
         sum(range(10_000))

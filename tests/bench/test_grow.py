@@ -78,7 +78,7 @@ def test_grown_rows_equal_fed_rows(
     assert {row[1] for row in grown["transfers"]} == set(Status) - {Status.TRANSFER_UNKNOWN}
 
 
-def test_nearly_all_complete_others_vary() -> None:
+def test_synthetic_transfers_have_few_unusual_ones() -> None:
     """The others are of every kind."""
     many = list(SyntheticTransfers(100_000, NOW))
     unusual = [transfer for transfer in many if not transfer.usual]
@@ -109,7 +109,7 @@ def test_growing_needs_empty_database(database: Database, audited: Audited, clie
         assert (refused.exit_code, "filled by `sandbox grow`" in refused.stderr) == (1, True), command
 
 
-def test_command_prints_how_fast_it_was(app: Flask) -> None:
+def test_grow_command_prints_its_result(app: Flask) -> None:
     done = app.test_cli_runner().invoke(grow_transfers, args=["--transfers", "40"])
     assert done.exit_code == 0
     assert done.stdout.startswith("grown: 40 transfers in ")

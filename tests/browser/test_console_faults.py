@@ -51,7 +51,7 @@ def test_input_returns_after_signing_in(visit: Visit, new_window: NewWindow) -> 
     assert page.evaluate("sessionStorage.length") == 0
 
 
-def test_input_of_others_is_not_shown(visit: Visit) -> None:
+def test_kept_page_hides_input_of_other_account(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
     visit.page.evaluate("kept => sessionStorage.setItem('console-kept', kept)", kept)

@@ -79,7 +79,7 @@ def test_it_can_be_paused(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
+def test_dashboard_shows_note_when_refresh_fails(visit: Visit) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")
     page.route("**/admin/refresh*", lambda route: route.fulfill(status=503, body=""))

@@ -115,7 +115,7 @@ def test_chosen_chains_limit_tokens(
     assert {"USDT", "WETH"} < set(page.evaluate(offered)), "wider again"
 
 
-def test_new_token_is_one_that_chain_lacks(visit: Visit) -> None:
+def test_new_token_form_offers_tokens_chain_lacks(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/tokens/new")
     page.locator("[name=chain_id]").select_option("8453")
@@ -127,7 +127,7 @@ def test_new_token_is_one_that_chain_lacks(visit: Visit) -> None:
     assert shown == ["Choose …", *LACKED_BY_POLYGON]
 
 
-def test_list_is_filtered_while_one_types(visit: Visit) -> None:
+def test_list_filters_while_typing(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
     rows = page.locator("main tbody tr")

@@ -51,7 +51,7 @@ def test_escape_closes_menu(visit: Visit) -> None:
     expect(button).to_be_focused()
 
 
-def test_times_have_one_format(visit: Visit) -> None:
+def test_audit_page_formats_all_times_alike(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/audit/")
     texts = page.locator("main time").all_inner_texts()

@@ -139,7 +139,7 @@ def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
-def test_password_by_others_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
+def test_sign_in_requires_own_password_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():
         with writing(part_of(app, Database).engine) as connection:

@@ -133,7 +133,7 @@ def test_change_is_shown_by_itself(phone: Visit, happen: Happen) -> None:
     assert len(requested) == before, "a finished transfer is not requested again"
 
 
-def test_wait_is_not_requested_without_it(
+def test_transfer_page_polls_when_wait_is_not_served(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
     """So the browser has no error to show; the page follows by polling."""

@@ -50,7 +50,7 @@ def test_key_is_made_used_listed_revoked(app: Flask, database: Database) -> None
     assert actions == [("api_key.revoke", True), ("api_key.create", True)]
 
 
-def test_key_has_its_scopes_and_limit(app: Flask) -> None:
+def test_created_key_has_given_scopes_and_limit(app: Flask) -> None:
     key = made(app, "ledger", "--scope", "webhooks", "--scope", "read", "--limit", "1/hour")
     assert [status_with(app, key, "/v2/webhooks") for _ in range(2)] == [200, 429]
     assert "read,webhooks  1/hour" in run(app, "list").stdout

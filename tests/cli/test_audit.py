@@ -53,7 +53,7 @@ def test_actions_are_listed_shown_exported(app: Flask) -> None:
     assert run(app, "audit", "export", "--action", "sign_in").stdout == ""
 
 
-def test_intact_log_prints_its_head(app: Flask) -> None:
+def test_audit_verify_prints_head_of_intact_log(app: Flask) -> None:
     fill(app)
     verified = run(app, "audit", "verify")
     assert verified.exit_code == 0
@@ -104,7 +104,7 @@ def test_broken_link_ends_verification(app: Flask, database: Database) -> None:
     assert len(broken.stderr.splitlines()) == 1
 
 
-def test_unreadable_time_ends_with_one_line(app: Flask, database: Database) -> None:
+def test_audit_commands_report_unreadable_time_briefly(app: Flask, database: Database) -> None:
     fill(app)
     with writing(database.engine) as connection:
         connection.execute(sql("UPDATE audit_records SET at = 'soon' WHERE id = 2"))
@@ -116,7 +116,7 @@ def test_unreadable_time_ends_with_one_line(app: Flask, database: Database) -> N
         assert line.startswith("Error: record 2 cannot be read: it was changed in the database")
 
 
-def test_export_during_archive_ends_with_one_line(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_export_reports_archive_during_export(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     def export_audit(*_arguments: object) -> Iterator[bytes]:
         yield b"{}\n"
         raise ArchivedMeanwhile("records were archived")

@@ -58,7 +58,7 @@ def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path, app: Fla
     assert list(tmp_path.iterdir()) == [target], "one file, and nothing next to it"
 
 
-def test_copy_made_while_others_write_is_whole(on_sqlite: Flask, tmp_path: Path) -> None:
+def test_backup_is_consistent_during_writes(on_sqlite: Flask, tmp_path: Path) -> None:
     """Two tables that are always changed together are never seen apart."""
     live = sqlite3.connect(source_of(on_sqlite), isolation_level=None, check_same_thread=False)
     for name in ("one", "two"):

@@ -133,7 +133,9 @@ def test_unneeded_reason_is_not_recorded(filled: Flask) -> None:
     ],
     ids=" ".join,
 )
-def test_guarded_command_needs_reason_of_one(filled: Flask, guard: Guard, words: tuple[str, ...]) -> None:
+def test_guarded_command_requires_break_glass_reason(
+    filled: Flask, guard: Guard, words: tuple[str, ...]
+) -> None:
     database = part_of(filled, Database)
     add_account(filled, Role.VIEWER, "off@example.org", active=False)
     add_account(

@@ -33,7 +33,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"SECRET_KEY": "k" * 40, "DATABASE_URL": url, "DOORS": DOORS, "FLASK_APP": "wsgi"}
 
 
-def test_process_imports_what_its_doors_need(bare: dict[str, str]) -> None:
+def test_process_imports_only_what_doors_need(bare: dict[str, str]) -> None:
     for name in ("RATE_LIMIT_STORAGE_URL", "RATE_LIMIT_STORAGE_URL_FILE"):
         bare.pop(name, None)
     code = f"import sys, wsgi; print(*[name for name in {SPARED} if name in sys.modules])"
@@ -44,14 +44,14 @@ def test_process_imports_what_its_doors_need(bare: dict[str, str]) -> None:
     assert _run(bare | {"RATE_LIMIT_STORAGE_URL": "redis://cache"}, "-c", code).split() == ["redis"]
 
 
-def test_every_command_is_listed_with_its_help(bare: dict[str, str]) -> None:
+def test_flask_help_describes_every_command(bare: dict[str, str]) -> None:
     listed = _run(bare, "-m", "flask", "--help").partition("Commands:\n")[2].splitlines()
     helped = {name: words for name, _, words in (line.strip().partition(" ") for line in listed)}
     assert COMMANDS.keys() <= helped.keys()
     assert all(words.strip() for words in helped.values())
 
 
-def test_every_command_is_found_by_its_name(app: Flask) -> None:
+def test_cli_finds_every_command_by_name(app: Flask) -> None:
     context = Context(app.cli)
     assert COMMANDS.keys() <= {*app.cli.list_commands(context)}
     for name in app.cli.list_commands(context):

@@ -188,7 +188,7 @@ WRONG_RETRACTIONS = [
 """Options that retract nothing, and the complaint."""
 
 
-def test_retract_says_what_it_needs(run: Run) -> None:
+def test_retract_reports_wrong_options(run: Run) -> None:
     for args, complaint in WRONG_RETRACTIONS:
         result = run("retract", *args)
         assert result.exit_code != 0, args

@@ -81,7 +81,7 @@ ENDINGS = [
 
 @pytest.mark.system
 @pytest.mark.parametrize(("end", "moment"), ENDINGS)
-def test_demo_ends_all_that_it_started(port: int, end: Callable[[Terminal], None], moment: str) -> None:
+def test_demo_ends_all_started_processes(port: int, end: Callable[[Terminal], None], moment: str) -> None:
     with on_terminal(["make", "demo"], SETTINGS | {"PORT": str(port)}) as terminal:
         shown = terminal.shown_until(lambda shown: moment in shown)
         assert f"http://127.0.0.1:{port}/admin/" in shown or moment == EARLY

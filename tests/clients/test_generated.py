@@ -12,16 +12,16 @@ TYPES = (clients.PYTHON / clients.TYPES).read_text()
 
 
 @pytest.mark.parametrize("made", [SCHEMA, TYPES], ids=["typescript", "python"])
-def test_types_are_of_this_document(made: str) -> None:
+def test_generated_types_name_current_document(made: str) -> None:
     assert clients.made_from(clients.document()) in made.splitlines()[0], "run `make clients`"
 
 
 @pytest.mark.system
-def test_typescript_is_what_its_generator_makes() -> None:
+def test_typescript_types_equal_generator_output() -> None:
     assert clients.typescript(clients.document(), workshop.tools()) == SCHEMA
 
 
-def test_python_is_what_its_generator_makes() -> None:
+def test_python_types_equal_generator_output() -> None:
     workshop.python()
     assert clients.python(clients.document()) == TYPES
 

@@ -51,10 +51,10 @@ def cases(
     ]
 
 
-def test_python_requests_all(cases: list[dict[str, Any]]) -> None:
+def test_python_client_requests_every_operation(cases: list[dict[str, Any]]) -> None:
     workshop.check_python(cases, {})
 
 
 @pytest.mark.system
-def test_typescript_requests_all(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_typescript_client_requests_every_operation(cases: list[dict[str, Any]], tmp_path: Path) -> None:
     workshop.check_typescript(cases, {}, tmp_path)

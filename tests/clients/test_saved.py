@@ -178,7 +178,7 @@ def test_flipped_power_bit_breaks_contract_hash(tmp_path: Path, step: int) -> No
     ("left_out", "valid"),
     [((0,), True), ((3,), True), ((0, 1), False), ((0, 3), False), ((0, 1, 2, 3), False)],
 )
-def test_under_the_quorum_it_is_not_valid(tmp_path: Path, left_out: tuple[int, ...], valid: bool) -> None:
+def test_saved_refund_is_valid_only_at_quorum(tmp_path: Path, left_out: tuple[int, ...], valid: bool) -> None:
     sigs = [sig for place, sig in enumerate(RECORDED["sorted_sigs"]) if place not in left_out]
     (verdict,) = judged(tmp_path, [{**RECORDED, "sorted_sigs": sigs}])
     assert verdict.startswith("VALID") is valid

@@ -158,7 +158,7 @@ def test_saved_answer_is_verified(shell: Shell, server: Server) -> None:
     assert "answer.json: VALID" in shell.run(SAVED, {BASE: server.base}, before=f"ID={REFUND}")
 
 
-def test_webhooks_are_sent_until_it_is_ended(shell: Shell) -> None:
+def test_deliver_command_runs_until_ended(shell: Shell) -> None:
     said = shell.run(DELIVER, {f"{FLASK} deliver  ": f"until_said 'sending webhooks' {FLASK} deliver  "})
     assert "sending webhooks of sqlite:///" in said
     assert "0 attempts were made" in said

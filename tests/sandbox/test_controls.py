@@ -75,7 +75,7 @@ def rows(database: Database, *columns: Any, of: str) -> list[Any]:
         return list(connection.execute(about))
 
 
-def test_every_story_ends_like_its_transfer(sandbox: FlaskClient, database: Database) -> None:
+def test_advance_ends_each_story_like_its_transfer(sandbox: FlaskClient, database: Database) -> None:
     for story in SANDBOX_TRANSFERS:
         moved = advance(sandbox, story=story.digits)
         assert (moved["status"], moved["done"], moved["left"]) == (story.status, list(story.steps), [])
@@ -96,7 +96,7 @@ def test_end_is_final_in_old_sandbox(sandbox: FlaskClient, open_app: OpenApp) ->
     assert headers["X-Transfer-Terminal"] == "true"
 
 
-def test_steps_are_taken_one_by_one(sandbox: FlaskClient) -> None:
+def test_advance_takes_given_number_of_steps(sandbox: FlaskClient) -> None:
     seen = []
     for steps in range(1, 6):
         moved = advance(sandbox, transfer_id=ID, story="0005", steps=steps)
@@ -182,7 +182,7 @@ def test_impossible_step_explains_what_to_send(sandbox: FlaskClient) -> None:
         assert says in refusal(sandbox, **body)
 
 
-def test_a_transfer_stays_in_its_story(sandbox: FlaskClient, database: Database) -> None:
+def test_advance_refuses_change_of_story_or_account(sandbox: FlaskClient, database: Database) -> None:
     advance(sandbox, transfer_id=ID, story="0005", account=ACCOUNT, steps=1)
     assert (
         refusal(sandbox, transfer_id=ID, story="0008")
@@ -238,7 +238,7 @@ def test_operation_is_described_where_served(sandbox: FlaskClient) -> None:
     assert set(body) == {"story", "transfer_id", "account", "steps"}
 
 
-def test_pages_of_any_origin_may_send_it(sandbox: FlaskClient) -> None:
+def test_sandbox_control_allows_any_origin(sandbox: FlaskClient) -> None:
     for response in (
         sandbox.options(PATH),
         sandbox.post(PATH, json={"story": "0001"}),

@@ -82,7 +82,7 @@ def test_every_chain_is_read_up_to_now(reported: list[Reported], document: Repor
         assert NOW - datetime.fromisoformat(head["at"]) < timedelta(seconds=13)
 
 
-def test_reorganisation_takes_one_event(reported: list[Reported]) -> None:
+def test_sandbox_reorg_orphans_one_send(reported: list[Reported]) -> None:
     (index,) = [index for index, each in enumerate(reported) if each["type"] == "chain.reorged"]
     reorg = reported[index]
     taken = [

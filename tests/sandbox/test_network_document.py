@@ -51,7 +51,7 @@ def addresses(value: Any) -> Iterator[str]:
         yield value
 
 
-def test_every_address_has_its_checksum(document: Document) -> None:
+def test_document_addresses_have_checksums(document: Document) -> None:
     found = list(addresses(document))
     assert len(found) > 80
     assert found == [to_checksum_address(each) for each in found]
@@ -68,7 +68,7 @@ def test_real_chains_have_their_addresses(document: Document) -> None:
     assert {key: tokens[key] for key in KNOWN_TOKENS} == KNOWN_TOKENS
 
 
-def test_recorded_estimate_finds_its_terms(document: Document) -> None:
+def test_document_has_terms_of_recorded_estimate(document: Document) -> None:
     (route,) = [
         route
         for route in document["routes"]

@@ -120,7 +120,7 @@ def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
         empty_tables(postgres_url)  # of the first account and the record of it
 
 
-def test_impossible_folder_is_one_line(tmp_path: Path) -> None:
+def test_prepare_database_reports_impossible_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
     with pytest.raises(SystemExit, match=r"^DATABASE_URL: .*file/gateway.db: unable to open database file$"):

@@ -77,7 +77,7 @@ def receiving(port: int, folder: Path, secret: str) -> Iterator[IO[str]]:
             process.terminate()
 
 
-def test_page_starts_all_with_same_settings() -> None:
+def test_webhook_page_shares_settings_of_processes() -> None:
     assert START.split()[0] == SEND.split()[0] == f"WEBHOOK_ALLOW_NETWORKS={LOOPBACK}"
     assert "WEBHOOK_SECRET=" in RECEIVE
     assert "PYTHONPATH=clients/python" in RECEIVE

@@ -123,7 +123,7 @@ def test_setting_has_no_effect_on_grpc_web(open_app: OpenApp, changes: dict[str,
         assert read(answer, "EstimateAmt").err.code == code
 
 
-def test_client_needing_two_chains_finds_them(tmp_path: Path) -> None:
+def test_sandbox_configs_have_astar_and_shiden(tmp_path: Path) -> None:
     """It reads chains 592 and 336 of the configs without a check."""
     client = sandbox_app(tmp_path).test_client()
     configs = client.get("/v2/getTransferConfigsForAll").get_json()
