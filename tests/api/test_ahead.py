@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from app.db.database import Database
 from app.feed.services.ingest import Intake, ingest_lines
 from app.http.application import part_of
+from app.values.codes import TransferHistoryStatus as Status
 from tests.api.estimates import QUERY
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, sent, tell
@@ -66,19 +67,19 @@ def fee(base_fee: int) -> dict[str, Any]:
 def test_status_changes_at_time_of_early_event(world: World) -> None:
     """Nothing is written then."""
     tell(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
-    assert (world.status(), world.latency()) == (1, 0)
+    assert (world.status(), world.latency()) == (Status.TRANSFER_SUBMITTING, 0)
     world.clock.forward(minutes=5, microseconds=-1)
-    assert world.status() == 1
+    assert world.status() == Status.TRANSFER_SUBMITTING
     world.clock.forward(microseconds=1)
-    assert (world.status(), world.latency()) == (5, 600)
+    assert (world.status(), world.latency()) == (Status.TRANSFER_COMPLETED, 600)
 
 
 def test_future_network_status_does_not_count(world: World) -> None:
     words = (event("network.status", transfer_id=ID, xfer_status=n) for n in (2, 4))
     tell(world.app, at(world, sent(ID), minutes=-5), *(at(world, w, minutes=m) for m, w in enumerate(words)))
-    assert world.status() == 4
+    assert world.status() == Status.TRANSFER_WAITING_FOR_FUND_RELEASE
     world.clock.forward(minutes=1)
-    assert world.status() == 6
+    assert world.status() == Status.TRANSFER_TO_BE_REFUNDED
 
 
 def test_estimate_uses_fee_from_its_effective_time(world: World) -> None:
@@ -102,13 +103,13 @@ def test_future_event_waits_after_clock_correction(world: World) -> None:
     world.clock.forward(days=1)
     tomorrow = event("network.status", transfer_id=ID, xfer_status=4)
     tell(world.app, at(world, fee(20)), at(world, tomorrow))
-    assert (world.estimate()["base_fee"], world.status()) == ("20", 6)
+    assert (world.estimate()["base_fee"], world.status()) == ("20", Status.TRANSFER_TO_BE_REFUNDED)
     world.clock.forward(days=-1)
     now = event("network.status", transfer_id=ID, xfer_status=2)
     tell(world.app, at(world, fee(10)), at(world, now))
-    assert (world.estimate()["base_fee"], world.status()) == ("10", 4)
+    assert (world.estimate()["base_fee"], world.status()) == ("10", Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
     world.clock.forward(days=1)
-    assert (world.estimate()["base_fee"], world.status()) == ("20", 6)
+    assert (world.estimate()["base_fee"], world.status()) == ("20", Status.TRANSFER_TO_BE_REFUNDED)
 
 
 def test_reorganisation_retracts_future_events(world: World) -> None:
@@ -120,17 +121,17 @@ def test_reorganisation_retracts_future_events(world: World) -> None:
     )
     tell(world.app, at(world, event("chain.reorged", chain_id=56, from_block=7), minutes=4))
     world.clock.forward(minutes=10)
-    assert world.status() == 1
+    assert world.status() == Status.TRANSFER_SUBMITTING
 
 
 def test_future_send_is_known_and_repeatable(world: World) -> None:
     """No event of it counts yet."""
     ahead = at(world, sent(ID), minutes=2)
     tell(world.app, ahead)
-    assert world.status() == 0
+    assert world.status() == Status.TRANSFER_UNKNOWN
     verdict = ingest_lines(
         part_of(world.app, Database), part_of(world.app, Intake), [json.dumps(ahead).encode()], "test"
     )
     assert (verdict.accepted, verdict.repeated) == (0, 1)
     world.clock.forward(minutes=2)
-    assert world.status() == 1
+    assert world.status() == Status.TRANSFER_SUBMITTING

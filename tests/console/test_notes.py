@@ -19,6 +19,7 @@ from app.feed.services.reprojection import replay
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.models import NOTE_LENGTH
 from app.transfers.services.notes import MOST_NOTES, count_notes
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Audited
 from tests.console.visitor import MovableClock, Visitor, add_account, email_of, signed_in
@@ -51,7 +52,7 @@ def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Flask) -> None:
     assert shown(viewer) == shown(operator) == expected
     assert "<script>alert" not in viewer.get(PAGE).text
     assert f"{PAGE}/notes" not in re.findall(r'action="([^"]*)"', viewer.get(PAGE).text)
-    failed = next(each.transfer_id for each in SANDBOX_TRANSFERS if each.status == 2)
+    failed = next(each.transfer_id for each in SANDBOX_TRANSFERS if each.status == Status.TRANSFER_FAILED)
     assert 'class="noted"' not in viewer.get("/admin/transfers/?status=2").text
     operator.post(f"/admin/transfers/{failed}/notes", {"text": "known"})
     listed = viewer.get("/admin/transfers/?status=2").text

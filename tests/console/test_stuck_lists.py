@@ -21,6 +21,7 @@ from app.http.application import part_of
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import StuckAcknowledgement, Transfer
 from app.transfers.rules.stuck import MustAct
+from app.values.codes import TransferHistoryStatus as Status
 from tests.console.projected import put, took
 from tests.console.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
@@ -121,7 +122,11 @@ def test_what_moved_on_is_not_acknowledged(app: Flask, world: Flask, database: D
     shown = picks(operator, "bridge")
     assert len(shown) == 2 and picks(viewer, "bridge") == []
     with writing(database.engine) as connection:
-        connection.execute(update(Transfer).where(Transfer.status == 7).values(status=8))
+        connection.execute(
+            update(Transfer)
+            .where(Transfer.status == Status.TRANSFER_REQUESTING_REFUND)
+            .values(status=Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+        )
     for wrong in ({"pick": shown}, {"pick": ["x", "0x00 y"]}, {"pick": [f"0x{'ab' * 32} x"]}):
         answer = operator.post("/admin/transfers/acknowledge", wrong | {"note": "seen"})
         assert answer.status_code == 302

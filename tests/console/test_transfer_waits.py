@@ -85,7 +85,11 @@ def test_reply_page_and_lookup_agree(app: Flask, sandbox: Flask) -> None:
 
 def test_refund_list_and_page_agree(sandbox: Flask, viewer: Visitor) -> None:
     listed = viewer.get("/admin/refunds/").text.partition("Not waiting for a signature")[2]
-    unsigned = [each for each in SANDBOX_TRANSFERS if each.status == 7 and each.transfer_id != SIGNING]
+    unsigned = [
+        each
+        for each in SANDBOX_TRANSFERS
+        if each.status == Status.TRANSFER_REQUESTING_REFUND and each.transfer_id != SIGNING
+    ]
     assert len(unsigned) == 2
     words = "The refund request that the validators prepare."
     assert listed.count(words) == len(unsigned)

@@ -22,6 +22,7 @@ from app.network.models import Chain
 from app.network.snapshot import SnapshotSource
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.transfers.rules.progress import NextActor
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from tests.applications import OpenApp
 from tests.console.forms import pre, send
@@ -166,9 +167,19 @@ def test_lists_are_filtered_and_go_on(sandbox: Flask, viewer: Visitor) -> None:
     everything = rows_of(viewer.get("/admin/transfers/").text)
     assert len(everything) == 50
     failed = rows_of(viewer.get("/admin/transfers/?status=2").text)
-    assert failed == [t.transfer_id for t in SANDBOX_TRANSFERS if t.status == 2]
+    assert failed == [t.transfer_id for t in SANDBOX_TRANSFERS if t.status == Status.TRANSFER_FAILED]
     refunds = rows_of(viewer.get("/admin/transfers/?status=refunds").text)
-    assert set(refunds) == {t.transfer_id for t in SANDBOX_TRANSFERS if t.status in (6, 7, 8, 9)}
+    assert set(refunds) == {
+        t.transfer_id
+        for t in SANDBOX_TRANSFERS
+        if t.status
+        in (
+            Status.TRANSFER_TO_BE_REFUNDED,
+            Status.TRANSFER_REQUESTING_REFUND,
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+        )
+    }
     page = viewer.get("/admin/transfers/?src=1&dst=56&token=USDT&since=2026-11-01T00:00").text
     assert rows_of(page)
     assert page.count("Ethereum → BNB Chain") == len(rows_of(page))

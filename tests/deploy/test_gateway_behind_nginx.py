@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.values.codes import TransferHistoryStatus as Status
 from tests.api.world import event
 from tests.deploy.nginx import OPERATORS, PLACES, Nginx, proxying
 from tests.serving.migrated import sqlite_url
@@ -62,7 +63,7 @@ def test_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
             assert line
         return int(json.loads(line[6:])["data"]["status"])
 
-    assert status() == 1
+    assert status() == Status.TRANSFER_SUBMITTING
     for happens, then in (("transfer.confirmed", 3), ("", 5)):
         tell(server, event(happens, transfer_id=transfer_id)) if happens else release(server, transfer_id)
         began = time.monotonic()
@@ -76,7 +77,7 @@ def test_waiting_request_is_answered_on_change(server: Server, nginx: Nginx) -> 
     connection = nginx.connect()
     connection.request("GET", f"/v2/waitTransferStatus?transfer_id={transfer_id}&after_status=1")
     release(server, transfer_id)
-    assert json.load(connection.getresponse())["status"] == 5
+    assert json.load(connection.getresponse())["status"] == Status.TRANSFER_COMPLETED
 
 
 def test_large_upload_goes_through(nginx: Nginx) -> None:

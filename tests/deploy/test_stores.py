@@ -17,6 +17,7 @@ import pytest
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.values.codes import TransferHistoryStatus as Status
 from tests.deploy.files import DEPLOY, ROOT, free_port
 from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
@@ -224,7 +225,7 @@ def test_gateway_answers_with_all_stores(stores: Stores, server: Server) -> None
     ready = json.load(server.ask("GET", "/readyz"))
     assert ready["err"] is None
     status = json.load(server.ask("POST", "/v2/getTransferStatus", body=f'{{"transfer_id":"{COMPLETED}"}}'))
-    assert (status["err"], status["status"]) == (None, 5)
+    assert (status["err"], status["status"]) == (None, Status.TRANSFER_COMPLETED)
     query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
     estimate = json.load(server.ask("GET", f"/v2/estimateAmt?{query}"))
     assert (estimate["err"], estimate["estimated_receive_amt"]) == (None, "999395562471907988034")

@@ -88,16 +88,25 @@ def test_every_sandbox_transfer_is_followed(sandbox: Flask) -> None:
         assert (got.transfer_id, got.status) == (transfer.transfer_id, transfer.status)
         headlines[got.status].add(got.explanation.headline)
         why = REFUSED_BECAUSE.get(transfer.refund_reason, "\0").rpartition("%(transfer)s")[2]
-        assert (why in got.explanation.now) == (got.status == 6)
+        assert (why in got.explanation.now) == (got.status == Status.TRANSFER_TO_BE_REFUNDED)
         links = {tx.link for tx in got.transactions}
         assert {answer.src_block_tx_link, answer.dst_block_tx_link} - {""} <= links
         progress = [step.progress for step in got.steps]
         assert progress.count(CURRENT) == (0 if got.status in RESTING_STATUSES else 1), transfer
         assert got.progress.terminal == (got.status in FINISHED_STATUSES)
-        assert (got.progress.next_actor is NextActor.USER) == (got.status in (6, 8))
-        assert (got.claim is not None) == (got.status == 8)
-        assert (got.held is not None) == (got.status == 11)
-        assert (got.pace is not None) <= (got.status in (1, 3, 4))
+        assert (got.progress.next_actor is NextActor.USER) == (
+            got.status in (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+        )
+        assert (got.claim is not None) == (got.status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+        assert (got.held is not None) == (got.status == Status.TRANSFER_DELAYED)
+        assert (got.pace is not None) <= (
+            got.status
+            in (
+                Status.TRANSFER_SUBMITTING,
+                Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+                Status.TRANSFER_WAITING_FOR_FUND_RELEASE,
+            )
+        )
         assert all(step.at for step in got.steps if step.progress is DONE and step.name is got.steps[-1].name)
         if claim := got.claim:
             evidence = refund_evidence(part_of(sandbox, Database), part_of(sandbox, SnapshotSource), key)
@@ -167,11 +176,15 @@ def test_transfer_is_followed_to_payout(app: Flask) -> None:
 def test_transfer_is_followed_to_refund(app: Flask) -> None:
     feed(app, sent(1), about(1, "network.status", at=-60, xfer_status=3))
     got = follow(app, transfer_id(1))
-    assert (got.status, steps(got)[StepName.REFUND_REQUESTED]) == (6, CURRENT)
+    assert (got.status, steps(got)[StepName.REFUND_REQUESTED]) == (Status.TRANSFER_TO_BE_REFUNDED, CURRENT)
     wd = request(1)
     feed(app, prepared(1, wd), signed(1, signature(wd, KEYS[1])))
     got = follow(app, transfer_id(1))
-    assert (got.status, got.claim, steps(got)[StepName.REFUND_PREPARED]) == (7, None, CURRENT)
+    assert (got.status, got.claim, steps(got)[StepName.REFUND_PREPARED]) == (
+        Status.TRANSFER_REQUESTING_REFUND,
+        None,
+        CURRENT,
+    )
     feed(app, signed(1, signature(wd, KEYS[0])))
     got = follow(app, transfer_id(1))
     assert got.claim and (got.claim.call.function, got.claim.chain) == ("withdraw", "Chain 1")

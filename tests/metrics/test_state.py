@@ -28,6 +28,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, ContradictedReport, Event, StuckAcknowledgement, Transfer
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.services.notes import NEW_FOR
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import ChainId, PoolKey
 from app.values.times import minute_of
 from app.watcher.models import ChainWatch, WatchDoubt
@@ -115,7 +116,11 @@ def test_limits_fees_and_refunds_are_reported(
     with writing(database.engine) as connection:
         row = {"chain_id": 56, "symbol": "USDT", "minute": minute_of(AT), "amount": cap // 2}
         connection.execute(insert(PoolVolume), [row])
-        sevens = select(Transfer).where(Transfer.status == 7).order_by(Transfer.status_since)
+        sevens = (
+            select(Transfer)
+            .where(Transfer.status == Status.TRANSFER_REQUESTING_REFUND)
+            .order_by(Transfer.status_since)
+        )
         first, *others = connection.execute(sevens).all()
         of_first = {"transfer_id": first.transfer_id, "status": 7, "status_since": first.status_since}
         connection.execute(insert(StuckAcknowledgement), [of_first | {"at": AT, "by": "tester", "note": ""}])

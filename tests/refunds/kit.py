@@ -26,6 +26,7 @@ from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfers.rules.projected import transfer_state
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import ChainId, TransferId
 from tests.feed.services import world
@@ -150,7 +151,7 @@ class Gateway:
         assert response.status_code == 200
         answer: dict[str, Any] = response.get_json()
         served = [answer[name] for name in ("wd_onchain", "sorted_sigs", "signers", "powers")]
-        assert all(served) if answer["status"] == 8 else not any(served)
+        assert all(served) if answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED else not any(served)
         assert_same(answer, self.evidence(story))
         return answer
 
@@ -180,7 +181,7 @@ class Gateway:
 def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
     """The evidence is valid exactly while the status is 8, and is what the status serves."""
     assert (evidence["err"] is None, evidence["status"]) == (status["err"] is None, status["status"])
-    assert evidence["valid"] is (status["status"] == 8)
+    assert evidence["valid"] is (status["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
     if evidence["err"] is not None:
         return
     assert evidence["valid"] is not bool(evidence["missing"])

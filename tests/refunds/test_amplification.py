@@ -11,6 +11,7 @@ from app.transfers.rules.refund_signatures import MAX_WAITING
 from app.transfers.rules.refunds import claimable
 from app.transfers.rules.refunds.claimable import SHOWN_REQUESTS
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import keccak256, sign_digest
 from tests.feed.services.world import signed
 from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
@@ -52,12 +53,15 @@ def test_useless_signatures_are_not_read(gateway: Gateway, monkeypatch: pytest.M
     gateway.take(rotation(1, SET))
     assert gateway.feed(*strangers(MANY)).accepted == MAX_WAITING, "no more wait"
     assert cost(gateway, monkeypatch) == (0, 0), "nothing but signatures is known"
-    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["power_signed"]) == (0, "0")
+    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["power_signed"]) == (
+        Status.TRANSFER_UNKNOWN,
+        "0",
+    )
     gateway.take(STORY.sent(), STORY.prepared(), STORY.signed(PEOPLE[0]))
     assert gateway.evidence(STORY)["power_signed"] == "40"
     assert cost(gateway, monkeypatch) <= (3, 2)
     gateway.take(STORY.signed(PEOPLE[1]))
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert cost(gateway, monkeypatch) <= (4, 4)
 
 
@@ -66,10 +70,15 @@ def test_evidence_bounds_shown_refund_requests(gateway: Gateway, monkeypatch: py
     requests = [STORY.request(seqnum=n) for n in range(100, 160)]
     gateway.take(*(STORY.prepared(request) for request in requests))
     evidence = gateway.evidence(STORY)
-    assert (evidence["status"], len(evidence["other_requests"])) == (7, SHOWN_REQUESTS - 1)
+    assert (evidence["status"], len(evidence["other_requests"])) == (
+        Status.TRANSFER_REQUESTING_REFUND,
+        SHOWN_REQUESTS - 1,
+    )
     for key in (PEOPLE[0], PEOPLE[1]):
         gateway.take(STORY.signed(key, requests[-1]))
-    assert gateway.status(STORY)["status"] == 8, "the one that is signed is among them"
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED, (
+        "the one that is signed is among them"
+    )
     assert cost(gateway, monkeypatch)[0] <= SHOWN_REQUESTS + 4
 
 
@@ -79,4 +88,7 @@ def test_rotation_reads_useless_signatures_again(gateway: Gateway) -> None:
     assert gateway.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"
     for n, powers in enumerate((SET, {PEOPLE[20]: 3, PEOPLE[21]: 1}, SET)):
         gateway.take(rotation(1, powers, at=-90 + n))
-        assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["proven"]) == (8, True)
+        assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["proven"]) == (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            True,
+        )

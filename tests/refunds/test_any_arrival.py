@@ -14,6 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.amounts import costly
 from tests.feed.services.world import forget_events, signed
 from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story, rotation
@@ -45,8 +46,12 @@ class Account:
     @property
     def status(self) -> int:
         if not self.prepared:
-            return 1 if self.sent else 0
-        return 8 if self.sent and self.at_quorum else 7
+            return Status.TRANSFER_SUBMITTING if self.sent else Status.TRANSFER_UNKNOWN
+        return (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+            if self.sent and self.at_quorum
+            else Status.TRANSFER_REQUESTING_REFUND
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,9 @@ def feed_all(
 def compare(gateway: Gateway, story: Story, account: Account) -> None:
     answer = gateway.status(story)
     assert answer["status"] == account.status
-    assert story.contract_takes(answer, account.powers) is (account.status == 8)
+    assert story.contract_takes(answer, account.powers) is (
+        account.status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+    )
 
 
 def feed_story(gateway: Gateway, kind: SendKind, first: Powers, seed: int) -> None:

@@ -21,6 +21,8 @@ from app.network.snapshot import SnapshotSource
 from app.refunds.models import UserRefundRequest
 from app.refunds.services import request_refund
 from app.transfers.rules.refunds.request_message import read_withdraw_request
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
@@ -71,23 +73,23 @@ def test_a_wallets_way_from_6_to_8(
     client: FlaskClient, app: Flask, database: Database, interface: str
 ) -> None:
     feed(app, sent(1), bad())
-    assert status(client) == (6, 4)
+    assert status(client) == (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE)
     assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
-    assert status(client) == (7, 0)
+    assert status(client) == (Status.TRANSFER_REQUESTING_REFUND, 0)
     waiting = client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()
-    assert (waiting["status"], waiting["valid"]) == (7, False)
+    assert (waiting["status"], waiting["valid"]) == (Status.TRANSFER_REQUESTING_REFUND, False)
     assert waiting["notes"] == ["the refund was requested at 2026-06-01T12:00:00Z"]
     assert "no refund request is known yet" in waiting["missing"][0]
     assert ask(client, interface, withdraw_req(transfer_id(1)[2:].upper())) == ACCEPTED
     wd = request(1)
     feed(app, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
-    assert status(client) == (8, 0)
+    assert status(client) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, 0)
     assert client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()["valid"] is True
     assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
     assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.completed"))
-    assert status(client) == (10, 0)
+    assert status(client) == (Status.TRANSFER_REFUNDED, 0)
     assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     assert stored_requests(database) == [(transfer_id(1), NOW)]
 
@@ -130,7 +132,7 @@ def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, interface
         answer = ask(client, interface, withdraw_req(xfer_id, withdraw_type=kind))
         assert (answer.number, answer.code, answer.reason) == (None, 500, "refund_not_available")
         assert "withdraw_type 1" in answer.msg
-    assert status(client) == (6, 4)
+    assert status(client) == (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE)
 
 
 @pytest.mark.parametrize("interface", INTERFACES)
@@ -219,4 +221,4 @@ def test_concurrent_refund_requests_store_one(
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(once, range(6))) == [REQ_ID] * 6
     assert len(stored_requests(database)) == 1
-    assert status(app.test_client()) == (7, 0)
+    assert status(app.test_client()) == (Status.TRANSFER_REQUESTING_REFUND, 0)

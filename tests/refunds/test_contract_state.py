@@ -8,6 +8,7 @@ import pytest
 
 from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
 from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
 from tests.feed.services.world import SENDER, about, address
@@ -63,7 +64,7 @@ def test_delayed_refund_pays_when_executed(
         about(1, "refund.submitted", tx_hash=TX),
         about(1, "refund.delayed", delayed_id=delayed_id, tx_hash=TX),
     )
-    assert gateway.status(story)["status"] == 9
+    assert gateway.status(story)["status"] == Status.TRANSFER_CONFIRMING_YOUR_REFUND
     shown = gateway.evidence(story)
     assert (shown["valid"], shown["proven"], shown["may_refuse"]) == (False, True, [])
     (why,) = shown["missing"]
@@ -88,7 +89,7 @@ def test_delayed_refund_pays_when_executed(
         bridge.at.send(data)
 
     gateway.take(about(1, "refund.completed", tx_hash="0x" + "d2" * 32))
-    assert gateway.status(story)["status"] == 10
+    assert gateway.status(story)["status"] == Status.TRANSFER_REFUNDED
     assert gateway.evidence(story)["delayed"] is None
 
 
@@ -176,7 +177,7 @@ def test_wrapped_token_pays_native_coin(gateway: Gateway, kind: SendKind) -> Non
 
 def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> None:
     gateway.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
-    assert gateway.status(story)["status"] == 11
+    assert gateway.status(story)["status"] == Status.TRANSFER_DELAYED
     assert "the id, which was not reported" in gateway.evidence(story)["missing"][0]
     delayed_id = "0x" + "5e" * 32
     gateway.take(about(1, "transfer.delayed", at=-60, dst_tx_hash=TX, delayed_id=delayed_id))

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.values.codes import SendKind, XferStatus
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications
@@ -29,7 +30,11 @@ def test_the_whole_answer(gateway: Gateway) -> None:
     gateway.take(STORY.signed(PEOPLE[1]))
     answer = gateway.evidence(STORY)
     assert list(answer) == ["err", *ZEROES[EVIDENCE]]
-    assert (answer["valid"], answer["proven"], answer["status"]) == (True, True, 8)
+    assert (answer["valid"], answer["proven"], answer["status"]) == (
+        True,
+        True,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+    )
     assert (answer["kind"], answer["chain_id"]) == ("pool", 1)
     assert answer["contract"] == checksum_address(STORY.contract)
     assert answer["contract_role"] == "pool bridge"

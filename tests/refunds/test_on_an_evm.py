@@ -8,6 +8,7 @@ import pytest
 
 from app.transfers.rules.refunds.request_message import decode_request
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.feed.services.world import SENDER
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, pays, served_call
@@ -123,8 +124,10 @@ def test_evm_pays_only_claimable_refund_during_rotation(gateway: Gateway, story:
             gateway.take(story.signed(key))
         answer, evidence = gateway.status(story), gateway.evidence(story)
         outcome = bridge.judge(known_call(evidence))
-        assert outcome == (evidence["digest"] if answer["status"] == 8 else "NoQuorum")
-        paid.append(answer["status"] == 8)
+        assert outcome == (
+            evidence["digest"] if answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED else "NoQuorum"
+        )
+        paid.append(answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
         power_signed.append(int(evidence["power_signed"]))
         if key is None:
             assert (evidence["quorum"], evidence["validator_set_version"]) == ("30", 2)
@@ -143,7 +146,7 @@ def test_two_thirds_are_not_enough(gateway: Gateway, powers: tuple[int, ...], en
     gateway.take(rotation(story.chain, members), story.sent(), story.prepared())
     for number, key in enumerate(members, start=1):
         gateway.take(story.signed(key))
-        served = gateway.status(story)["status"] == 8
+        served = gateway.status(story)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         taken = pays(bridge, known_call(gateway.evidence(story)))
         assert served is (number >= enough) is taken
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.feed.services.world import about, event, released, signed
 from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story, rotation
 from tests.refunds.rules.evidence_kit import flipped, twin
@@ -34,7 +35,7 @@ def test_a_flipped_signature_is_refused(gateway: Gateway, story: Story) -> None:
     assert all(refused.reason.startswith("signature: ") for refused in verdict.refused)
     assert gateway.evidence(story)["power_signed"] == "0"
     gateway.take(*(story.signed(key) for key in POWERS))
-    assert gateway.status(story)["status"] == 8
+    assert gateway.status(story)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_flipped_request_never_reaches_status_8(gateway: Gateway, story: Story) -> None:
@@ -50,7 +51,7 @@ def test_flipped_request_never_reaches_status_8(gateway: Gateway, story: Story) 
     again = gateway.feed(*(story.signed(key) for key in POWERS))
     assert (again.repeated, again.refused) == (len(POWERS), []), "they waited for the request"
     answer = gateway.status(story)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert story.contract_takes(answer, POWERS)
 
 
@@ -58,9 +59,9 @@ def test_request_before_contradicting_send_is_void(gateway: Gateway, story: Stor
     """It is stored while nothing is known that it contradicts. Then it counts for nothing."""
     stolen = story.request(receiver=bytes(19) + b"\1")
     gateway.take(story.prepared(stolen), *(story.signed(key, stolen) for key in POWERS))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     gateway.take(rotation(story.chain, POWERS), story.sent())
-    assert gateway.status(story)["status"] == 1
+    assert gateway.status(story)["status"] == Status.TRANSFER_SUBMITTING
     evidence = gateway.evidence(story)
     assert "contradicts the transfer" in evidence["missing"][0]
     assert len(evidence["contradictions"]) == 1
@@ -70,12 +71,14 @@ def test_two_requests_at_quorum_serve_none(gateway: Gateway, story: Story) -> No
     begin(gateway, story)
     other = story.request(amount=999_999_999)
     gateway.take(story.prepared(other), *(story.signed(key) for key in POWERS))
-    assert gateway.status(story)["status"] == 8
+    assert gateway.status(story)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     for number, key in enumerate(POWERS):
         gateway.take(story.signed(key, other))
         answer = gateway.status(story)
         at_quorum = sum(list(POWERS.values())[: number + 1]) >= QUORUM
-        assert answer["status"] == (7 if at_quorum else 8)
+        assert answer["status"] == (
+            Status.TRANSFER_REQUESTING_REFUND if at_quorum else Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+        )
         if not at_quorum:
             assert story.contract_takes(answer, POWERS)
     evidence = gateway.evidence(story)
@@ -86,11 +89,11 @@ def test_two_requests_at_quorum_serve_none(gateway: Gateway, story: Story) -> No
 def test_a_rotation_alone_can_bring_the_quorum(gateway: Gateway, story: Story) -> None:
     begin(gateway, story)
     gateway.take(story.signed(PEOPLE[1]), story.signed(PEOPLE[2]))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     after = {PEOPLE[1]: 5, PEOPLE[2]: 5}
     gateway.take(rotation(story.chain, after, at=-20))
     answer = gateway.status(story)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert story.contract_takes(answer, after)
 
 
@@ -107,7 +110,7 @@ def test_reorganised_rotation_restores_old_set(gateway: Gateway, story: Story) -
     gateway.take(*(story.signed(key) for key in POWERS))
     before = gateway.status(story)
     gateway.take(rotation(story.chain, {PEOPLE[30]: 1}, at=-20, block=150))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     gateway.take(event("chain.reorged", chain_id=story.chain, from_block=150))
     assert gateway.status(story) == before
 
@@ -116,11 +119,11 @@ def test_reorganised_send_serves_nothing(gateway: Gateway, story: Story) -> None
     begin(gateway, story)
     gateway.take(*(story.signed(key) for key in POWERS))
     gateway.take(event("chain.reorged", chain_id=story.chain, from_block=100))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     assert gateway.evidence(story)["missing"][0] == "not known yet: the kind of the send"
     gateway.feed(story.sent())
     answer = gateway.status(story)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert story.contract_takes(answer, POWERS)
 
 

@@ -25,6 +25,7 @@ from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import Audited
@@ -59,7 +60,9 @@ def renewed(story: Story) -> list[dict[str, Any]]:
 
 def assert_second_is_dead(gateway: Gateway) -> None:
     status, evidence = gateway.status(SECOND), gateway.evidence(SECOND)
-    assert status["status"] == 7, "the refund was requested, and needs another request"
+    assert status["status"] == Status.TRANSFER_REQUESTING_REFUND, (
+        "the refund was requested, and needs another request"
+    )
     assert (evidence["valid"], evidence["proven"], evidence["call"]["data"]) == (False, False, None)
     (why,) = evidence["missing"]
     shared = evidence["withdraw_id"]
@@ -72,7 +75,10 @@ def assert_second_is_dead(gateway: Gateway) -> None:
 def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
     first, second = gateway.status(FIRST), gateway.status(SECOND)
-    assert (first["status"], second["status"]) == (8, 8), "until one is paid, either can be"
+    assert (first["status"], second["status"]) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+    ), "until one is paid, either can be"
     assert gateway.evidence(FIRST)["withdraw_id"] == gateway.evidence(SECOND)["withdraw_id"]
     assert raised(gateway) == {}
     bridge = bridge_of(FIRST, SET)
@@ -82,11 +88,11 @@ def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     assert bridge.judge(served_call(second)) == "AlreadyDone"
 
     gateway.take(PAID)
-    assert gateway.status(FIRST)["status"] == 10
+    assert gateway.status(FIRST)["status"] == Status.TRANSFER_REFUNDED
     assert_second_is_dead(gateway)
     gateway.take(*renewed(SECOND))
     again = gateway.status(SECOND)
-    assert again["status"] == 8
+    assert again["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(bridge, served_call(again)), "another seqnum is another id"
     assert list(raised(gateway)) == ["2"]
 
@@ -144,11 +150,11 @@ def test_orphaned_payment_frees_the_id(gateway: Gateway, audited: Audited) -> No
     gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
     assert_second_is_dead(gateway)
     gateway.take(event("chain.reorged", chain_id=1, from_block=115))
-    assert (gateway.status(SECOND)["status"], raised(gateway)) == (8, {})
+    assert (gateway.status(SECOND)["status"], raised(gateway)) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, {})
     gateway.take(PAID | {"block": 120})
     assert_second_is_dead(gateway)
     retract_ids(*audited, [PAID["id"]], "not paid at all", actor=TESTER)
-    assert (gateway.status(SECOND)["status"], raised(gateway)) == (8, {})
+    assert (gateway.status(SECOND)["status"], raised(gateway)) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, {})
 
 
 def test_network_status_pays_despite_rotation(gateway: Gateway) -> None:
@@ -164,7 +170,10 @@ def test_both_reported_as_paid_are_both_raised(gateway: Gateway) -> None:
     third = Story(SendKind.POOL, 3)
     gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), *story_of(third), PAID)
     gateway.take(about(2, "refund.completed"))
-    assert (gateway.status(FIRST)["status"], gateway.status(SECOND)["status"]) == (10, 10)
+    assert (gateway.status(FIRST)["status"], gateway.status(SECOND)["status"]) == (
+        Status.TRANSFER_REFUNDED,
+        Status.TRANSFER_REFUNDED,
+    )
     assert sorted(raised(gateway)) == ["1", "2", "3"]
     assert SECOND.id in raised(gateway)["1"] and FIRST.id in raised(gateway)["2"]
 
@@ -196,7 +205,7 @@ def test_other_kinds_have_no_withdraw_id(gateway: Gateway, app: Flask) -> None:
         for story in (one, other):
             bridge.at.send(bridge.data(served_call(gateway.status(story))))
         gateway.take(about(10, "refund.completed"))
-        assert gateway.status(other)["status"] == 8
+        assert gateway.status(other)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         forget_events(app)
 
 
@@ -211,7 +220,7 @@ def test_many_refunds_of_id_avoid_scan(gateway: Gateway) -> None:
     assert max(counts[1:]) == min(counts[1:])
     gateway.take(PAID)
     assert len(raised(gateway)) == 16, "by the last digit"
-    assert gateway.status(Story(SendKind.POOL, 40))["status"] == 7
+    assert gateway.status(Story(SendKind.POOL, 40))["status"] == Status.TRANSFER_REQUESTING_REFUND
     assert statements_for(gateway, story_of(Story(SendKind.POOL, 41))) <= counts[-1] + 6
 
 

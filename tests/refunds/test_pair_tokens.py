@@ -8,6 +8,7 @@ import pytest
 
 from app.network.document import NetworkRefused, import_network
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing, editing_of
 from tests.feed.services.world import address, network
@@ -47,7 +48,7 @@ def test_evidence_is_in_the_pairs_own_token(gateway: Gateway, story: Story, list
         rotation(story.chain, SET), story.sent(), story.prepared(request), story.signed(PEOPLE[0], request)
     )
     status = gateway.status(story)
-    assert status["status"] == 8
+    assert status["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert story.contract_takes(status, SET)
 
 
@@ -68,7 +69,7 @@ def test_pair_token_validates_events_again(gateway: Gateway, story: Story, editi
     gateway.feed(story.sent(), story.prepared(request))
     put(gateway, story, address=OWN)
     gateway.feed(story.prepared(request), story.signed(PEOPLE[0], request))
-    assert gateway.status(story)["status"] == 8
+    assert gateway.status(story)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_the_token_stays_under_open_transfers(gateway: Gateway, story: Story) -> None:

@@ -11,6 +11,7 @@ from flask import Flask
 from app.feed.services.reprojection import replay
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.amounts import few_or_many
@@ -110,9 +111,15 @@ class Walk:
             query = {"transfer_id": story.id}
             answer = self.gateway.client.post("/v2/getTransferStatus", json=query).get_json()
             evidence = self.gateway.client.get("/v2/getRefundEvidence", query_string=query).get_json()
-            call = served_call(answer) if answer["status"] == 8 else known_call(evidence)
+            call = (
+                served_call(answer)
+                if answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+                else known_call(evidence)
+            )
             paid = pays(self.bridge, call)
-            assert paid is evidence["valid"] is (answer["status"] == 8), (story.id, answer["status"])
+            assert (
+                paid is evidence["valid"] is (answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+            ), (story.id, answer["status"])
 
 
 @pytest.mark.one_database

@@ -17,6 +17,7 @@ from flask import Flask
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address, sign_digest
 from app.values.identifiers import ChainId
 from tests.amounts import few_or_many
@@ -180,7 +181,7 @@ class Play:
 
     def claim(self) -> None:
         """The user sends what is served."""
-        ready = [each for each in self.sends if self._status(each) == 8]
+        ready = [each for each in self.sends if self._status(each) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED]
         if not ready:
             return
         each = self.rng.choice(ready)

@@ -9,6 +9,7 @@ import pytest
 from flask import Flask
 
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.feed.services.world import about, forget_events
 from tests.refunds.bridges import bridge_of, by_address, pays, served_call
 from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
@@ -46,7 +47,7 @@ def test_set_of_last_log_is_served(gateway: Gateway, case: str, backwards: bool)
     rotations = ROTATIONS[case][::-1] if backwards else ROTATIONS[case]
     gateway.take(STORY.sent(), *signed(0, 1, 2, 3), *rotations, STORY.prepared())
     answer = gateway.status(STORY)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(bridge, served_call(answer))
     assert gateway.evidence(STORY)["validator_set_hash"] == f"0x{bridge.set_hash:064x}"
 
@@ -56,11 +57,11 @@ def test_future_signature_counts_after_rotation(gateway: Gateway) -> None:
     gateway.take(rotation(1, OLD), STORY.sent(), STORY.prepared(), *signed(1, 2))
     (refused,) = gateway.feed(*signed(3)).refused
     assert "must be made by a current validator" in refused.reason
-    assert gateway.status(STORY)["status"] == 7
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REQUESTING_REFUND
     gateway.take(rotation(1, NEW, at=-100))
     bridge.keep(by_address(NEW))
     answer = gateway.status(STORY)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(bridge, served_call(answer))
 
 
@@ -74,9 +75,15 @@ def test_failed_withdraw_can_be_repeated(gateway: Gateway) -> None:
         bridge.at.call("setPaused", True)
         assert bridge.judge(call) == "Paused"
     gateway.take(steps[0])
-    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["valid"]) == (9, False)
+    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["valid"]) == (
+        Status.TRANSFER_CONFIRMING_YOUR_REFUND,
+        False,
+    )
     gateway.take(steps[1])
-    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["valid"]) == (8, True)
+    assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["valid"]) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        True,
+    )
     assert pays(bridge, served_call(gateway.status(STORY)))
 
 
@@ -88,6 +95,6 @@ def test_every_order_is_paid(gateway: Gateway, app: Flask) -> None:
         for part in order:
             gateway.feed(*part)
         answer = gateway.status(STORY)
-        assert answer["status"] == 8, number
+        assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED, number
         assert pays(bridge, served_call(answer))
         forget_events(app)

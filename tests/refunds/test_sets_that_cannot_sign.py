@@ -9,6 +9,7 @@ from flask import Flask
 
 from app.feed.services.reprojection import replay
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, keccak256
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -60,7 +61,11 @@ def reset_line(members: dict[bytes, int], at: float) -> dict[str, Any]:
 
 def assert_frozen(gateway: Gateway, why: str) -> None:
     status, evidence = gateway.status(STORY), gateway.evidence(STORY)
-    assert (status["status"], evidence["valid"], evidence["proven"]) == (7, False, False)
+    assert (status["status"], evidence["valid"], evidence["proven"]) == (
+        Status.TRANSFER_REQUESTING_REFUND,
+        False,
+        False,
+    )
     [missing] = evidence["missing"]
     assert why in missing and "cannot sign anything" in missing
 
@@ -100,7 +105,7 @@ def test_usable_set_of_any_size_is_served(gateway: Gateway, case: str, app: Flas
     watched.reset(LIVE[case])
     gateway.take(*refund())
     answer = gateway.status(STORY)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(watched.bridge, served_call(answer))
     assert len(answer["signers"]) == len(LIVE[case])
 
@@ -109,11 +114,11 @@ def test_usable_set_of_any_size_is_served(gateway: Gateway, case: str, app: Flas
 def test_reported_unusable_set_can_be_undone(gateway: Gateway, case: str) -> None:
     members, why = DEAD[case]
     gateway.take(reset_line(by_address(USUAL), -200), *refund())
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     gateway.take(reset_line(members, -10) | {"block": 300})
     assert_frozen(gateway, why)
     gateway.take(event("chain.reorged", chain_id=1, from_block=300))
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 @pytest.mark.one_database

@@ -15,6 +15,7 @@ from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER
 from tests.applications import editing_of
@@ -73,7 +74,10 @@ def test_receiving_contract_pays_each_refund(gateway: Gateway, story: Story) -> 
         send = each.sent(**({"contract": "0x" + named.hex()} if named else {}))
         gateway.take(send, each.prepared(), signed_for(each, contract))
         evidence, status = gateway.evidence(each), gateway.status(each)
-        assert (status["status"], evidence["contract"]) == (8, checksum_address(contract))
+        assert (status["status"], evidence["contract"]) == (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            checksum_address(contract),
+        )
         call = served_call(status)
         assert [pays(at[where], call) for where in at] == [contract == where for where in at]
         at[contract].at.send(bytes.fromhex(evidence["call"]["data"][2:]))
@@ -84,7 +88,7 @@ def test_signature_for_other_contract_is_ignored(gateway: Gateway, story: Story)
     list_other(gateway, story, OTHER)
     gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     gateway.feed(signed_for(story, story.contract))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     assert gateway.evidence(story)["power_signed"] == "0"
 
 
@@ -92,7 +96,7 @@ def test_unlisted_contract_serves_nothing(gateway: Gateway, story: Story) -> Non
     gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     for contract in (OTHER, story.contract):
         gateway.take(signed_for(story, contract))
-    assert gateway.status(story)["status"] == 7
+    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
     evidence = gateway.evidence(story)
     assert (evidence["proven"], evidence["contract"], evidence["digest"]) == (False, None, None)
     assert any(
@@ -102,7 +106,7 @@ def test_unlisted_contract_serves_nothing(gateway: Gateway, story: Story) -> Non
 
     list_other(gateway, story, OTHER)
     status = gateway.status(story)
-    assert (status["status"], unlisted(gateway)) == (8, [])
+    assert (status["status"], unlisted(gateway)) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, [])
     assert pays(bridges(story)[OTHER], served_call(status))
 
 
@@ -110,8 +114,11 @@ def test_pool_send_by_other_contract_waits(gateway: Gateway) -> None:
     story = Story(SendKind.POOL)
     gateway.take(rotation(1, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     gateway.take(story.signed(PEOPLE[0]))
-    assert (gateway.status(story)["status"], unlisted(gateway)) == (7, ["1"])
+    assert (gateway.status(story)["status"], unlisted(gateway)) == (Status.TRANSFER_REQUESTING_REFUND, ["1"])
     named = Story(SendKind.POOL, 2)
     gateway.take(named.sent(contract="0x" + named.contract.hex()), named.prepared(), named.signed(PEOPLE[0]))
-    assert (gateway.status(named)["status"], unlisted(gateway)) == (8, ["1"])
+    assert (gateway.status(named)["status"], unlisted(gateway)) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        ["1"],
+    )
     assert pays(bridge_of(named, SET, chain=Chain(1)), served_call(gateway.status(named)))

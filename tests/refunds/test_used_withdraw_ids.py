@@ -18,6 +18,7 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -63,7 +64,9 @@ def watched(gateway: Gateway, app: Flask) -> WatchedBridge:
     watched.reset(by_address(SET))
     gateway.take(*refund())
     answer = gateway.status(STORY)
-    assert answer["status"] == 8 and pays(watched.bridge, served_call(answer))
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED and pays(
+        watched.bridge, served_call(answer)
+    )
     return watched
 
 
@@ -106,16 +109,16 @@ def test_id_is_used_until_block_is_orphaned(
     watched.watched.chain.reorg(1, [[], []])
     watched.read()
     answer = gateway.status(STORY)
-    assert answer["status"] == 8
+    assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(watched.bridge, served_call(answer))
 
 
 def test_own_payment_does_not_use_up_id(gateway: Gateway, watched: WatchedBridge) -> None:
     watched.mine(withdrawn(watched, STORY.request()))
     answer, evidence = gateway.status(STORY), gateway.evidence(STORY)
-    assert (answer["status"], evidence["contradictions"]) == (9, [])
+    assert (answer["status"], evidence["contradictions"]) == (Status.TRANSFER_CONFIRMING_YOUR_REFUND, [])
     gateway.take(*refund(OTHER))
-    assert gateway.status(OTHER)["status"] == 7
+    assert gateway.status(OTHER)["status"] == Status.TRANSFER_REQUESTING_REFUND
     assert f"already paid for transfer {STORY.id}" in gateway.evidence(OTHER)["contradictions"][0]
 
 
@@ -144,11 +147,11 @@ def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: A
     gateway.take(line)
     assert_used_up(gateway, "for ")
     gateway.take(event("chain.reorged", chain_id=1, from_block=130))
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     gateway.take(line)
     assert_used_up(gateway, "for ")
     retraction = retract_ids(*audited, [line["id"]], "not on the chain", actor=TESTER)
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     retract_ids(*audited, retraction, "it was", actor=TESTER)
     assert_used_up(gateway, "for ")
 
@@ -168,7 +171,7 @@ def test_id_on_other_chain_is_different(gateway: Gateway, report: str) -> None:
     gateway.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(gateway), chain_id=2)[report]
     gateway.take(line)
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     gateway.take(lines(withdraw_id(gateway))[report])
     assert_used_up(gateway, "for ")
 
@@ -178,7 +181,7 @@ def test_id_added_to_withdrawal_counts(gateway: Gateway) -> None:
     gateway.take(rotation(1, SET), *refund())
     line = lines(withdraw_id(gateway))["liquidity"] | {"id": "1:0xb:0xt:4"}
     gateway.take({name: value for name, value in line.items() if name != "withdraw_id"})
-    assert gateway.status(STORY)["status"] == 8
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     gateway.feed(line)
     assert_used_up(gateway, "for a withdrawal of liquidity")
 
@@ -189,14 +192,17 @@ def test_refund_counts_once_in_block(gateway: Gateway) -> None:
     for block, step in ((140, "refund.submitted"), (141, "refund.delayed")):
         more: dict[str, Any] = {"delayed_id": "0x" + "5e" * 32} if step == "refund.delayed" else {}
         gateway.take(about(OTHER.n, step, tx_hash=tx, block=block, **more))
-        assert gateway.status(OTHER)["status"] == 9
+        assert gateway.status(OTHER)["status"] == Status.TRANSFER_CONFIRMING_YOUR_REFUND
         assert_used_up(gateway, f"for transfer {OTHER.id}")
         gateway.take(event("chain.reorged", chain_id=1, from_block=block))
-        assert gateway.status(STORY)["status"] == 8
+        assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     gateway.take(about(OTHER.n, "refund.submitted", tx_hash=tx, block=142))
     assert_used_up(gateway, f"for transfer {OTHER.id}")
     gateway.take(about(OTHER.n, "refund.failed", tx_hash=tx, block=143))
-    assert (gateway.status(STORY)["status"], gateway.status(OTHER)["status"]) == (8, 8)
+    assert (gateway.status(STORY)["status"], gateway.status(OTHER)["status"]) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+    )
 
 
 def test_it_is_retained_when_transfers_are_pruned(

@@ -15,6 +15,7 @@ from app.feed.services.reprojection import replay
 from app.grpcweb import gateway_pb2
 from app.network.document import import_network
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
 from tests.actors import TESTER
 from tests.applications import Audited, Editing
@@ -63,7 +64,7 @@ def refund(gateway: Gateway, story: Story, send: dict[str, Any], **request: Any)
     gateway.take(rotation(story.chain, SET), send, prepared(1, wd_onchain))
     gateway.take(signed(1, story.signature(PEOPLE[0], wd_onchain)))
     status = gateway.status(story)
-    assert status["status"] == 8
+    assert status["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     bridge = bridge_of(story, SET, token=request.get("token", story.token))
     assert pays(bridge, served_call(status))
     return status
@@ -90,13 +91,13 @@ def test_send_to_unknown_chain_is_refunded(
     """To one that cannot be configured. It is found, too."""
     story = Story(SendKind.POOL)
     gateway.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
-    assert gateway.status(story)["status"] == 1
+    assert gateway.status(story)["status"] == Status.TRANSFER_SUBMITTING
     gateway.take(sent(1, event_id="first", dst_chain_id=dst), about(1, "network.status", xfer_status=2))
-    assert gateway.status(story)["status"] == 4
+    assert gateway.status(story)["status"] == Status.TRANSFER_WAITING_FOR_FUND_RELEASE
     refund(gateway, story, story.sent(dst_chain_id=dst))
     assert listed(gateway)["dst_received_info"]["chain"]["id"] == 0
     gateway.take(released(1, block=10**9, chain_id=dst))
-    assert gateway.status(story)["status"] == 5
+    assert gateway.status(story)["status"] == Status.TRANSFER_COMPLETED
     with reading(database.engine) as connection:
         before = projections(connection)
     assert before["latency_records"][0][1:3] == (1, dst)
@@ -175,7 +176,7 @@ def test_report_from_wrong_chain_is_ignored(
     answer = gateway.client.post(
         "/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}
     ).get_json()
-    assert (answer["status"], answer["dst_block_tx_link"]) == (1, "")
+    assert (answer["status"], answer["dst_block_tx_link"]) == (Status.TRANSFER_SUBMITTING, "")
     with reading(database.engine) as connection:
         found = projections(connection)
     assert [row[:2] for row in found["chain_progress"]] == [(1, 100)]

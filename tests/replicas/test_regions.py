@@ -24,6 +24,7 @@ import pytest
 from msgspec import Struct
 from sqlalchemy import make_url
 
+from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import ASK, STATUS, WAIT
 from tests.api.world import event, sent
 from tests.load.questions import estimate_questions, status_questions, write_questions
@@ -167,7 +168,7 @@ def test_commit_is_visible_far_away_on_arrival(regions: Regions) -> None:
         times = []
         for _ in range(100):
             transfer_id = new_transfer(regions.near)
-            times.append(seconds_until(lambda: status(server, transfer_id) == 1))  # noqa: B023
+            times.append(seconds_until(lambda: status(server, transfer_id) == Status.TRANSFER_SUBMITTING))  # noqa: B023
         print(f"commit until seen {name}: {written(times)} ms")
         assert statistics.median(times) < way + FRESH + SLACK
     assert min(times) > AWAY / 2, "the distance is there"
@@ -176,7 +177,7 @@ def test_commit_is_visible_far_away_on_arrival(regions: Regions) -> None:
 def test_distant_answers_show_their_age(regions: Regions) -> None:
     transfer_id = new_transfer(regions.near)
     for name, server in (("near", regions.near), ("far", regions.far)):
-        eventually(lambda: status(server, transfer_id) == 1)  # noqa: B023
+        eventually(lambda: status(server, transfer_id) == Status.TRANSFER_SUBMITTING)  # noqa: B023
         ages = []
         with reported(regions.near):
             time.sleep(2)
@@ -193,7 +194,7 @@ def test_distant_waiter_is_answered_after_commit(regions: Regions) -> None:
     polls, streams = [], []
     for _ in range(30):
         transfer_id = new_transfer(regions.near)
-        eventually(lambda: status(regions.far, transfer_id) == 1)  # noqa: B023
+        eventually(lambda: status(regions.far, transfer_id) == Status.TRANSFER_SUBMITTING)  # noqa: B023
         with ThreadPoolExecutor(2) as threads:
             wait = threads.submit(polled, regions.far, f"{WAIT}?transfer_id={transfer_id}&after_status=1")
             stream = threads.submit(streamed, regions.far, transfer_id)
@@ -210,7 +211,7 @@ def test_distant_waiter_is_answered_after_commit(regions: Regions) -> None:
 def polled(server: Server, path: str) -> float:
     """When the status 5 was answered."""
     response = server.ask("GET", path)
-    assert json.load(response)["status"] == 5
+    assert json.load(response)["status"] == Status.TRANSFER_COMPLETED
     return time.monotonic()
 
 
@@ -237,7 +238,9 @@ def test_refund_can_be_requested_far_away(regions: Regions) -> None:
             seconds, times_late = requested(regions.far, body)
             taken.append(seconds)
             late += times_late
-            seen.append(seconds_until(lambda: status(regions.far, transfer_id) == 7))  # noqa: B023
+            seen.append(
+                seconds_until(lambda: status(regions.far, transfer_id) == Status.TRANSFER_REQUESTING_REFUND)
+            )
     print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more, {late} late")
     print(f"reports next to the primary: {written(before)} ms before, {written(reports)} ms meanwhile")
     assert late <= len(taken) / 2, "most are answered at once"

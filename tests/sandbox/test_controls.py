@@ -58,7 +58,12 @@ def refusal(client: FlaskClient, **body: object) -> str:
     answer = response.get_json()
     assert (response.status_code, answer["err"]["code"]) == (400, 500), answer
     assert response.headers["X-Gateway-Reason"] == "bad_request"
-    assert (answer["transfer_id"], answer["status"], answer["done"], answer["left"]) == ("", 0, [], [])
+    assert (answer["transfer_id"], answer["status"], answer["done"], answer["left"]) == (
+        "",
+        TransferHistoryStatus.TRANSFER_UNKNOWN,
+        [],
+        [],
+    )
     return str(answer["err"]["msg"])
 
 
@@ -82,7 +87,11 @@ def test_advance_ends_each_story_like_its_transfer(sandbox: FlaskClient, databas
         answer, headers = status(sandbox, moved["transfer_id"])
         assert (answer["status"], answer["refund_reason"]) == (story.status, story.refund_reason)
         assert bool(answer["wd_onchain"]) == (story.status is CLAIM)
-        over = story.status in (2, 5, 10)
+        over = story.status in (
+            TransferHistoryStatus.TRANSFER_FAILED,
+            TransferHistoryStatus.TRANSFER_COMPLETED,
+            TransferHistoryStatus.TRANSFER_REFUNDED,
+        )
         assert headers["X-Transfer-Terminal"] == str(over).lower(), "blocks are final at once"
     with reading(database.engine) as connection:
         assert not connection.execute(select(Anomaly.id).where(Anomaly.transfer_id.is_not(None))).all()
@@ -115,7 +124,7 @@ def test_later_steps_need_only_the_transfer(database: Database, sandbox: FlaskCl
         "what has happened is not written again"
     )
     last = advance(sandbox, transfer_id=first["transfer_id"])
-    assert (last["status"], last["left"]) == (8, [])
+    assert (last["status"], last["left"]) == (TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED, [])
     assert advance(sandbox, transfer_id=first["transfer_id"], steps=1) == last, "nothing is taken back"
 
 
@@ -148,10 +157,12 @@ def test_events_come_the_ordinary_way(database: Database, sandbox: FlaskClient) 
 def test_reorganisation_retracts_only_the_send(sandbox: FlaskClient) -> None:
     other = advance(sandbox, story="0101")["transfer_id"]
     advance(sandbox, transfer_id=ID, story="0100", steps=1)
-    assert status(sandbox, ID)[0]["status"] == 1
-    assert advance(sandbox, transfer_id=ID)["status"] == 0
-    assert advance(sandbox, transfer_id=ID, steps=1)["status"] == 0, "the send is not canonical again"
-    assert status(sandbox, other)[0]["status"] == 1
+    assert status(sandbox, ID)[0]["status"] == TransferHistoryStatus.TRANSFER_SUBMITTING
+    assert advance(sandbox, transfer_id=ID)["status"] == TransferHistoryStatus.TRANSFER_UNKNOWN
+    assert advance(sandbox, transfer_id=ID, steps=1)["status"] == TransferHistoryStatus.TRANSFER_UNKNOWN, (
+        "the send is not canonical again"
+    )
+    assert status(sandbox, other)[0]["status"] == TransferHistoryStatus.TRANSFER_SUBMITTING
     for each in SANDBOX_TRANSFERS:
         assert status(sandbox, each.transfer_id)[0]["status"] == each.status
 

@@ -65,7 +65,11 @@ def test_recorded_transfer_is_as_recorded(states: States, document: Reported) ->
     assert state.dst_chain_id is not None
     source, destination = chains[state.src_chain_id], chains[state.dst_chain_id]
     assert RECORDED_TRANSFER.upper() == "0X77D7E231B08120217969DED3FF1ED2B40C0028CA1E239B225F535C57808A23F6"
-    assert (state.status, state.refund_reason, state.evidence) == (5, 0, None)
+    assert (state.status, state.refund_reason, state.evidence) == (
+        TransferHistoryStatus.TRANSFER_COMPLETED,
+        0,
+        None,
+    )
     assert source["block_delay"] == 30
     assert f"{source['explore_url']}/tx/{state.src_tx_hash}" == (
         "https://ftmscan.com/tx/0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from app.values.codes import TransferHistoryStatus as Status
 from tests.deploy.files import free_port
 from tests.serving.server import ROOT, environment
 from tests.site.snippets import block_of
@@ -63,7 +64,7 @@ def test_documented_command_serves(tmp_path: Path, sqlite_template: Path) -> Non
         wait_until_it_listens(process, port, log)
         request(port, "GET", "/readyz")
         status = request(port, "POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "ab" * 32}))
-        assert status["status"] == 0, "no such transfer"
+        assert status["status"] == Status.TRANSFER_UNKNOWN, "no such transfer"
         assert len(psutil.Process(process.pid).children()) >= 2, "--workers 2"
         process.terminate()  # the second worker may still load the application, and not hear it
         process.wait(TO_END)

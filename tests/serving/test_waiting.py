@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.values.codes import TransferHistoryStatus as Status
 from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
@@ -69,7 +70,7 @@ def test_waiting_requests_are_woken(server: Server) -> None:
     release(server, transfer_id)
     for wire in wires:
         response = answer(wire)
-        assert (response.status, json.load(response)["status"]) == (200, 5)
+        assert (response.status, json.load(response)["status"]) == (200, Status.TRANSFER_COMPLETED)
         assert not response.will_close
         assert response.headers["Content-Type"] == "application/json"
         assert response.headers["Access-Control-Allow-Origin"] == "*"
@@ -101,9 +102,9 @@ def test_connection_closes_at_clients_request(server: Server) -> None:
     other = socket.create_connection((server.host, server.port), timeout=20)
     request = f"GET {WAIT}?transfer_id={transfer_id}&after_status=1&timeout=1 HTTP/1.0\r\n\r\n"
     other.sendall(request.encode())
-    assert json.load(answer(wire))["status"] == 1
+    assert json.load(answer(wire))["status"] == Status.TRANSFER_SUBMITTING
     response = answer(other)
-    assert json.load(response)["status"] == 1
+    assert json.load(response)["status"] == Status.TRANSFER_SUBMITTING
     assert response.will_close
     assert other.recv(1) == b""
     wire.close()
@@ -156,12 +157,15 @@ def test_stream_reports_and_resumes(server: Server) -> None:
     }  # fmt: skip
     tell(server, event("transfer.confirmed", transfer_id=transfer_id))
     second = next(stream)
-    assert json.loads(second["data"])["data"]["status"] == 3
+    assert json.loads(second["data"])["data"]["status"] == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     wire.close()
     release(server, transfer_id)
     third = next(events(follow(server, f"transfer_id={transfer_id}", second["id"])))
     data = json.loads(third["data"])["data"]
-    assert (data["previous_status"], data["status"]) == (3, 5)
+    assert (data["previous_status"], data["status"]) == (
+        Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+        Status.TRANSFER_COMPLETED,
+    )
 
 
 def test_ending_server_answers_waiting_requests(tmp_path: Path, sqlite_template: Path) -> None:
@@ -175,6 +179,10 @@ def test_ending_server_answers_waiting_requests(tmp_path: Path, sqlite_template:
         assert running.stop() == 0
         assert time.monotonic() - began < 10
         response = answer(wire)
-        assert (response.status, json.load(response)["status"], response.will_close) == (200, 1, True)
+        assert (response.status, json.load(response)["status"], response.will_close) == (
+            200,
+            Status.TRANSFER_SUBMITTING,
+            True,
+        )
         with suppress(ConnectionResetError):
             assert list(stream) == []

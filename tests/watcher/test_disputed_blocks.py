@@ -13,6 +13,7 @@ from app.accounts.rules.roles import Role
 from app.db.database import Database
 from app.db.engine import writing
 from app.network.models import Chain, NetworkPart
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
 from app.watcher.models import WatchMiss
 from app.watcher.rules.evidence import Entry, Word
@@ -100,7 +101,7 @@ def test_page_shows_urls_of_disputed_block(
     assert "In doubt 1 block not agreed by two URLs and not proven" in shown
     assert re.search(rf"4 2026-[^L]+ Log 1 of 0x\w+…\w+ {A} returned it {B} denies it", shown)
     assert "False answers" not in shown
-    assert watched.status(7) == 1
+    assert watched.status(7) == Status.TRANSFER_SUBMITTING
 
 
 def test_status_shows_urls_of_disputed_block(watched: Watched, watch: Watch, false: FakeBlock) -> None:

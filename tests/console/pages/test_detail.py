@@ -238,7 +238,12 @@ def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
         assert got.next_actor == NEXT_ACTOR_WORDS[NextActor(door.headers["X-Transfer-Next-Actor"])]
         assert got.next_poll_seconds == int(door.headers.get("X-Transfer-Next-Poll-Seconds", 0))
         current = [stage for stage in got.stages if stage.progress is Progress.CURRENT]
-        over = transfer.status in (0, 2, 5, 10)
+        over = transfer.status in (
+            Status.TRANSFER_UNKNOWN,
+            Status.TRANSFER_FAILED,
+            Status.TRANSFER_COMPLETED,
+            Status.TRANSFER_REFUNDED,
+        )
         assert len(current) == (0 if over else 1), transfer
         replies[transfer.status] = reply = reply_to_user(got)
         assert transfer.transfer_id in reply

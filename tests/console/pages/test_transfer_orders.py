@@ -25,6 +25,7 @@ from app.transfers.models import Transfer
 from app.transfers.queries import lists
 from app.transfers.queries.lists import ListCount, Order
 from app.values.amounts import MAX_UINT256
+from app.values.codes import TransferHistoryStatus as Status
 from tests.amounts import few_or_many
 from tests.console.pages.plans import plans
 from tests.feed.services.world import NOW, SENDER
@@ -109,7 +110,14 @@ def expected(rows: list[dict[str, Any]], fields: dict[str, str]) -> list[str]:
             and (amount or 0) >= least_amount
             and (most_amount is None or (amount is not None and amount <= most_amount))
             and ("token" not in fields or row["symbol"] == fields["token"])
-            and ("status" not in fields or (row["status"] not in (2, 5, 10)) == (fields["status"] == "open"))
+            and (
+                "status" not in fields
+                or (
+                    row["status"]
+                    not in (Status.TRANSFER_FAILED, Status.TRANSFER_COMPLETED, Status.TRANSFER_REFUNDED)
+                )
+                == (fields["status"] == "open")
+            )
             and ("src" not in fields or row["src_chain_id"] == int(fields["src"]))
             and ("account" not in fields or row["sender"] == fields["account"])
             and (least is None or began(row) < NOW - least)

@@ -81,7 +81,9 @@ def test_counts_are_those_of_the_transfers(sandbox: Flask) -> None:
     with reading(part_of(sandbox, Database).engine) as connection:
         rows = connection.execute(
             select(Transfer.status, Transfer.began_at).where(
-                Transfer.began_at.is_not(None), Transfer.dst_chain_id.is_not(None), Transfer.status != 0
+                Transfer.began_at.is_not(None),
+                Transfer.dst_chain_id.is_not(None),
+                Transfer.status != Status.TRANSFER_UNKNOWN,
             )
         ).all()
     statuses = Counter(Status(row.status) for row in rows if row.began_at >= month.spans[0].at)

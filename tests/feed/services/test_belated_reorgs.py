@@ -28,6 +28,7 @@ from app.feed.verifying.run import verify
 from app.http.application import add_part, part_of
 from app.transfers.models import Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
@@ -123,7 +124,11 @@ def test_belated_reorg_takes_nothing_of_others(app: Flask, status: Callable[[int
     assert refused.reason.startswith("from_block: is 504000 blocks below")
     verdict = feed(app, *early, reporter="a")
     assert (verdict.accepted, verdict.repeated, verdict.refused) == (1, 1, [])
-    assert [status(n).status for n in (1, 2, 3)] == [5, 5, 5]
+    assert [status(n).status for n in (1, 2, 3)] == [
+        Status.TRANSFER_COMPLETED,
+        Status.TRANSFER_COMPLETED,
+        Status.TRANSFER_COMPLETED,
+    ]
     assert answers(app) == before
 
 
@@ -163,7 +168,10 @@ def test_belated_reorg_orphans_its_branch_again(
     feed(app, *DEAD, reorg(), reporter="a")
     feed(app, *ALIVE, *others()[6:], reporter="b")
     before = answers(app)
-    assert (status(1).status, status(2).dst_tx_hash) == (3, "0x" + "aa" * 32)
+    assert (status(1).status, status(2).dst_tx_hash) == (
+        Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION,
+        "0x" + "aa" * 32,
+    )
     again = [*DEAD, reorg()]
     for _ in range(2):
         accepted = 0
@@ -204,7 +212,7 @@ def test_reorg_within_limit_takes_back_everything(
     feed(app, head(1010, at=-31 * DAY), reorg())
     feed(app, sent(1), released(1, block=1400), head(1000 + above))
     assert feed(app, reorg()).repeated == 1
-    assert (status(1).status == 1) is orphaned
+    assert (status(1).status == Status.TRANSFER_SUBMITTING) is orphaned
     answers(app)
 
 
@@ -234,7 +242,7 @@ def test_belated_reorg_reaches_ten_thousand_blocks(
     added = answers(app)["pool_counters"][1][2]
     feed(app, *deep, reorg(), reporter="a")
     assert answers(app)["pool_counters"][1][2] == added + 40
-    assert status(7).status == 5
+    assert status(7).status == Status.TRANSFER_COMPLETED
 
 
 def test_repeated_reorg_below_pruned_is_belated(app: Flask) -> None:
@@ -314,9 +322,9 @@ def test_export_of_belated_reorgs_gives_the_same(app: Flask, database: Database,
 def test_reporters_cannot_set_belated(app: Flask, database: Database, status: Callable[[int], Any]) -> None:
     """To them it is a field that does not exist."""
     feed(app, sent(1), reorg(100, chain_id=1) | {"belated": True})
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     feed(app, sent(1), reorg(100, chain_id=1) | {"belated": True}, released(2))
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     assert all("belated" not in json.loads(line) for line in export_log(database))
 
 
@@ -332,7 +340,7 @@ def test_part_of_an_export_takes_nothing_back(app: Flask, status: Callable[[int]
     """Where the reorganisation itself is not in it, nothing is known that it took before."""
     feed(app, sent(1), *others())
     read_in(app, [json.dumps(reorg() | {"belated": True}).encode()])
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     from_nothing(app)
 
 
@@ -342,13 +350,13 @@ def test_retracted_reorg_takes_nothing_back(
     """A wrong one is undone with all of its repetitions; taken back itself, it is refused as any new one."""
     feed(app, *DEAD, reorg(), *others()[6:])
     feed(app, *DEAD[2:5], reorg())
-    assert status(2).status == 1
+    assert status(2).status == Status.TRANSFER_SUBMITTING
     (first,) = retract_ids(*audited, ["R"], "wrong", actor=TESTER, subject="chain:2")
-    assert status(2).status == 5
+    assert status(2).status == Status.TRANSFER_COMPLETED
     with_all = answers(app)
     assert "504000 blocks below" in feed(app, reorg()).refused[0].reason
     retract_ids(*audited, [first], "it was right", actor=TESTER)
-    assert status(2).status == 1
+    assert status(2).status == Status.TRANSFER_SUBMITTING
     assert answers(app)["pool_counters"] != with_all["pool_counters"]
     from_nothing(app)
 
@@ -359,12 +367,12 @@ def test_retracting_orphaned_send_leaves_confirmation(
     """It was orphaned again before, and takes no confirmation of the send in the new block."""
     feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
     feed(app, *DEAD, reorg())
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     retract_ids(*audited, ["S"], "wrong", actor=TESTER)
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     from_nothing(app)
     retract_ids(*audited, ["C'"], "wrong", actor=TESTER)
-    assert status(1).status == 1, "the early confirmation stays away"
+    assert status(1).status == Status.TRANSFER_SUBMITTING, "the early confirmation stays away"
 
 
 def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
@@ -372,12 +380,12 @@ def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[
     payout = released(1, block=1001)
     feed(app, payout, reorg(), head(FAR))
     feed(app, payout, reorg())
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     feed(app, sent(1))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     from_nothing(app)
     feed(app, payout)
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
 
 
 def test_earlier_repetition_within_limit_is_no_bound(app: Flask) -> None:
@@ -394,10 +402,10 @@ def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], A
     first = [dead, elsewhere, event("chain.reorged", "other", chain_id=1, from_block=1000), dead, elsewhere]
     feed(app, released(2, block=1001), sent(2), *first, reorg(1400, "before"), reorg(), head(FAR))
     before = answers(app)
-    assert status(2).status == 1
+    assert status(2).status == Status.TRANSFER_SUBMITTING
     feed(app, released(2, block=1001), reorg(1400, "before"), reorg())
     assert answers(app) == before
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
 def test_id_used_by_hostile_token_makes_nothing_older(
@@ -416,10 +424,10 @@ def test_id_used_by_hostile_token_makes_nothing_older(
     feed(app, sent(1), late, head(FAR), reporter="b")
     feed(app, late | {"log_index": 4}, reporter="b")
     assert ("P", 2) in log(database)
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     feed(app, dead, reorg(), reporter="a")
     assert log(database)[-1] == ("R", 1)
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     from_nothing(app)
 
 

@@ -22,6 +22,7 @@ from app.feed.services.retract import retract_reporter
 from app.http.application import part_of
 from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Audited
 from tests.feed.seeds import seeds
@@ -184,9 +185,9 @@ def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, hon
     copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
     assert report_as(app, "hostile", *copies).accepted == 3
     report_as(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
-    assert status(app) == 8
+    assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     replay(*audited, actor=TESTER)
-    assert status(app) == 8
+    assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_aside_signature_survives_foreign_id(app: Flask) -> None:
@@ -194,9 +195,9 @@ def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     decision = of(SENDS[0], about(1, "network.status", xfer_status=3))
     report_as(app, "hostile", *(decision | {"id": each["id"]} for each in later))
     report_as(app, "a", SENDS[0], REQUEST, *later)
-    assert status(app) == 7
+    assert status(app) == Status.TRANSFER_REQUESTING_REFUND
     report_as(app, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
-    assert status(app) == 8
+    assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_signatures_that_wait_have_a_bound(app: Flask) -> None:
@@ -242,7 +243,7 @@ def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: 
     report_as(app, "hostile", *(decision | {"id": each["id"]} for each in (paid, SENDS[0])), decision)
     report_as(app, "a", SENDS[0], paid)
     retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
-    assert status(app) == 5
+    assert status(app) == Status.TRANSFER_COMPLETED
 
 
 def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:

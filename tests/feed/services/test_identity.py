@@ -20,6 +20,7 @@ from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Anomaly, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Audited
 from tests.feed.services.world import (
@@ -54,7 +55,7 @@ def test_limited_reporter_takes_no_foreign_id(
     assert attack.accepted == (taken["type"] != "transfer.sent")  # an unproven send is refused
     honest = feed(app, sent(1) | {"id": TAKEN})
     assert (honest.accepted, honest.refused) == (1, [])
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     with reading(database.engine) as connection:
         assert not connection.scalars(select(Anomaly.kind)).all()
 
@@ -120,7 +121,7 @@ class TestRetract:
             retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="chain:2")
         assert state(database) == before
         retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
-        assert (status(1).status, status(2).status) == (1, 0)
+        assert (status(1).status, status(2).status) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_UNKNOWN)
         assert feed(app, sent(1) | {"id": "x"}).repeated == 1
         assert feed(app, sent(2) | {"id": "x"}).accepted == 1
 
@@ -148,7 +149,7 @@ class TestRetract:
         taken = ingest_lines(database, intake, [json.dumps(old).encode()], "cli", types=EVENT_CLASSES)
         assert (taken.accepted, taken.refused) == (1, [])
         feed(app, sent(2) | {"id": "x"})
-        assert (status(1).status, status(2).status) == (0, 1)
+        assert (status(1).status, status(2).status) == (Status.TRANSFER_UNKNOWN, Status.TRANSFER_SUBMITTING)
         before = state(database)
         replay(*audited, actor=TESTER)
         assert state(database) == before

@@ -15,6 +15,7 @@ from app.estimates.models import PoolCounter
 from app.feed.verifying.run import verify
 from app.network.document import export_network, import_network
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import (
@@ -45,9 +46,9 @@ def test_refund_counts_once_network_is_known(
     document = without_network(database)
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
-    assert status(1).status == 7
+    assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
     import_network(*editing, document, actor=TESTER)
-    assert status(1).status == 8
+    assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_release_counts_once_decimals_are_known(
@@ -89,7 +90,7 @@ def test_new_opening_validators_validate_refunds_again(
 ) -> None:
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
-    assert status(1).status == 8
+    assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     document = export_network(database).replace(b'"power": "10"', b'"power": "1000"')
     import_network(*editing, document, actor=TESTER)
-    assert status(1).status == 7
+    assert status(1).status == Status.TRANSFER_REQUESTING_REFUND

@@ -13,6 +13,7 @@ from app.estimates.models import PoolCounter
 from app.feed.models import TransferBlock
 from app.feed.services.reprojection import replay
 from app.latency.models import LatencyRecord
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -46,36 +47,36 @@ def test_reorg_orphans_send_with_confirmations(
 ) -> None:
     send, confirmed = sent(1), about(1, "transfer.confirmed")
     feed(app, send, confirmed)
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     assert counter(database) == (0, 1_000_000_000, 0, 0)
     feed(app, reorg(100))
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     assert status(1).src_tx_hash is None
     assert counter(database) == (0, 0, 0, 0)
     verdict = feed(app, send)
     assert (verdict.accepted, verdict.repeated) == (1, 0)
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     assert feed(app, confirmed).accepted == 1
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     assert feed(app, send, confirmed).repeated == 2
 
 
 def test_repeated_reorg_orphans_again(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), reorg(100), sent(1))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     assert feed(app, reorg(100)).repeated == 1
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     feed(app, sent(1))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
 def test_payout_blocks_belong_to_destination(
     app: Flask, database: Database, status: Callable[[int], Any]
 ) -> None:
     feed(app, sent(1), released(1, block=500), reorg(400))
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     feed(app, reorg(500, chain_id=2))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     with reading(database.engine) as connection:
         assert connection.execute(select(LatencyRecord)).all() == []
 
@@ -83,33 +84,35 @@ def test_payout_blocks_belong_to_destination(
 def test_reorg_retracts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
     release = released(1, block=500)
     feed(app, release)
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     feed(app, reorg(450, chain_id=2))
-    assert status(1).status == 5  # no send yet: nothing shows that block 500 is chain 2's
+    assert (
+        status(1).status == Status.TRANSFER_COMPLETED
+    )  # no send yet: nothing shows that block 500 is chain 2's
     feed(app, sent(1))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     assert feed(app, release).accepted == 1
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
 
 
 def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], Any]) -> None:
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
-    assert status(1).status == 8
+    assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     members = [checksum_address(address_of(key)) for key in KEYS[4:6]]
     rotation = event("validators.updated", chain_id=1, signers=members, powers=["1", "1"], block=300)
     feed(app, rotation)
-    assert status(1).status == 7
+    assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
     feed(app, reorg(300))
-    assert status(1).status == 8
+    assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_orphaned_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
     """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing canonical."""
     feed(app, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     feed(app, reorg(100, at=1))
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 @pytest.mark.parametrize("batches", ["one", "two", "the other order"])
@@ -122,7 +125,7 @@ def test_send_decides_which_reorgs_count(app: Flask, status: Callable[[int], Any
         feed(app, release)
     else:
         feed(app, *((send, release) if batches == "one" else (release, send)))
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
 
 
 def blocks(database: Database) -> set[tuple[int, int]]:

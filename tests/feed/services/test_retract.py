@@ -18,6 +18,7 @@ from app.feed.services.log import export_log
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.transfers.models import ChainProgress
 from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
@@ -49,12 +50,12 @@ def test_double_retraction_restores_release(
     feed(app, sent(1), release)
     before = state(database)
     (first,) = retract(audited, release)
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     (second,) = retract(audited, first)
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
     assert state(database) == before
     retract(audited, second)
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
 def test_event_repeated_after_retraction_counts(
@@ -64,7 +65,7 @@ def test_event_repeated_after_retraction_counts(
     feed(app, sent(1), release)
     retract(audited, release)
     assert feed(app, release).accepted == 1
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
 
 
 def test_retracted_send_takes_its_confirmations(
@@ -73,9 +74,9 @@ def test_retracted_send_takes_its_confirmations(
     send, confirmed = sent(1), about(1, "transfer.confirmed")
     feed(app, send, confirmed)
     retract(audited, send)
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     feed(app, send)
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
 def test_reorganised_send_takes_no_later_confirmation(
@@ -86,15 +87,17 @@ def test_reorganised_send_takes_no_later_confirmation(
     feed(app, orphaned, early, event("chain.reorged", chain_id=1, from_block=100))
     again, later = sent(1, at=-90, block=101), about(1, "transfer.confirmed", at=-40)
     feed(app, again, later)
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     before = state(database)
     retract(audited, orphaned)
-    assert status(1).status == 3
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     retract(audited, later)
-    assert status(1).status == 1, "the early confirmation was orphaned with the send that it confirmed"
+    assert status(1).status == Status.TRANSFER_SUBMITTING, (
+        "the early confirmation was orphaned with the send that it confirmed"
+    )
     assert before["transfers"] != state(database)["transfers"]
     retract(audited, again)
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
 
 
 def test_repeated_send_takes_its_confirmations(
@@ -105,7 +108,7 @@ def test_repeated_send_takes_its_confirmations(
     feed(app, send, event("chain.reorged", chain_id=1, from_block=100), send)
     feed(app, about(1, "transfer.confirmed"))
     retract(audited, send)
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
 
 
 def test_retracted_reorg_restores_everything(
@@ -116,9 +119,9 @@ def test_retracted_reorg_restores_everything(
     feed(app, added, sent(1))
     before = state(database)
     feed(app, reorg)
-    assert status(1).status == 0
+    assert status(1).status == Status.TRANSFER_UNKNOWN
     retract(audited, reorg)
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING
     assert {**state(database), "chain_progress": []} == {**before, "chain_progress": []}
 
 
@@ -144,9 +147,9 @@ def test_pools_fees_validators_and_heads_are_undone(
     ]
     before = state(database)
     feed(app, *wrong)
-    assert status(1).status == 7
+    assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
     retract(audited, *wrong)
-    assert status(1).status == 8
+    assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     after = state(database)
     for table in ("pool_counters", "fed_fees", "fed_validator_sets", "refunds", "anomalies"):
         assert after[table] == before[table], table
@@ -167,14 +170,14 @@ def test_retraction_undoes_too_high_block(
     retract(audited, *wrong)
     assert [row[:2] for row in state(database)["chain_progress"]] == [(1, 100), (2, 200)]
     assert feed(app, reorg).refused == []
-    assert status(3).status != 1
+    assert status(3).status != Status.TRANSFER_SUBMITTING
 
 
 def test_retract_reporter_since_a_time(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), sent(2), reporter="good")
     feed(app, released(1), released(2), reporter="bad")
     assert retract_reporter(*audited, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER)
-    assert [status(n).status for n in (1, 2)] == [1, 1]
+    assert [status(n).status for n in (1, 2)] == [Status.TRANSFER_SUBMITTING, Status.TRANSFER_SUBMITTING]
     with pytest.raises(NothingToRetract, match="has reported nothing since"):
         retract_reporter(*audited, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
 
@@ -184,7 +187,7 @@ def test_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Calla
     feed(app, sent(1), release)
     with pytest.raises(NothingToRetract, match="no event has the id 'nope'"):
         retract(audited, release, "nope")
-    assert status(1).status == 5
+    assert status(1).status == Status.TRANSFER_COMPLETED
 
 
 def test_reporter_cannot_retract(app: Flask) -> None:

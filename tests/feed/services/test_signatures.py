@@ -28,6 +28,7 @@ from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.transfers.rules.refund_signatures import MAX_ASIDE, MAX_WAITING
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
@@ -113,9 +114,12 @@ class TestAside:
         assert all(
             "must be made by a current validator of chain 1" in refused.reason for refused in verdict.refused
         )
-        assert (status(1).status, count(database, SignatureAside)) == (7, 3)
+        assert (status(1).status, count(database, SignatureAside)) == (Status.TRANSFER_REQUESTING_REFUND, 3)
         assert feed(app, ROTATION).accepted == 1
-        assert (status(1).status, count(database, SignatureAside)) == (8, 0)
+        assert (status(1).status, count(database, SignatureAside)) == (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            0,
+        )
         assert feed(app, *BY_NEW).repeated == 3
 
     def test_any_order_gives_the_same(self, app: Flask, database: Database) -> None:
@@ -134,17 +138,17 @@ class TestAside:
         self, app: Flask, audited: Audited, status: Callable[[int], Any], undone: str
     ) -> None:
         feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        assert status(1).status == 8
+        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         old = signed(1, signature(WD, KEYS[0]))
         assert len(feed(app, old).refused) == 1
         if undone == "reorg":
             feed(app, event("chain.reorged", chain_id=1, from_block=110))
         else:
             retract_ids(*audited, [ROTATION["id"]], "wrong", actor=TESTER)
-        assert status(1).status == 7
+        assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
         assert feed(app, old).repeated == 1, "it is of a current validator again, and was quarantined"
         feed(app, ROTATION)
-        assert status(1).status == 8
+        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
     def test_signatures_aside_are_bounded_and_unique(self, app: Flask, database: Database) -> None:
         feed(app, sent(1), prepared(1, WD))
@@ -178,7 +182,7 @@ class TestTooMany:
         assert (verdict.accepted, len(verdict.refused)) == (MAX_WAITING, 4)
         assert "64 signatures of this transfer already wait" in verdict.refused[0].reason
         feed(app, sent(1), prepared(1, WD))
-        assert status(1).status == 8
+        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         assert feed(app, *true).repeated == 4
 
     def test_least_signature_wins_in_any_order(self, app: Flask, database: Database) -> None:
@@ -209,13 +213,22 @@ class TestTooMany:
         """A retraction brings them back."""
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
         feed(app, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
-        assert (status(1).status, count(database, SignatureNotNeeded)) == (8, 19)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            19,
+        )
         retract_ids(*audited, [copies[-1]["id"]], "wrong", actor=TESTER)
-        assert (status(1).status, count(database, SignatureNotNeeded)) == (8, 18)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (
+            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+            18,
+        )
         retract_ids(*audited, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER)
-        assert (status(1).status, count(database, SignatureNotNeeded)) == (7, 0)
+        assert (status(1).status, count(database, SignatureNotNeeded)) == (
+            Status.TRANSFER_REQUESTING_REFUND,
+            0,
+        )
         assert feed(app, copies[3]).accepted == 1
-        assert status(1).status == 8
+        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         assert_log_gives_the_same(app)
 
     def test_ids_of_unneeded_signatures_are_used(self, app: Flask, database: Database) -> None:
@@ -257,4 +270,4 @@ def test_signature_of_other_request_is_needed(
     feed(app, sent(1), prepared(1, WD), prepared(1, other), about(1, "refund.requested"))
     both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]
     assert feed(app, *both).accepted == 4
-    assert (status(1).status, count(database, SignatureNotNeeded)) == (7, 0)
+    assert (status(1).status, count(database, SignatureNotNeeded)) == (Status.TRANSFER_REQUESTING_REFUND, 0)

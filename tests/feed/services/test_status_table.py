@@ -35,6 +35,7 @@ from app.refunds.services import request_refund
 from app.transfers.rules.refunds.request_message import WithdrawRequest
 from app.transfers.services.status import transfer_statuses
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
@@ -238,7 +239,11 @@ class Histories(RuleBasedStateMachine):
                 assert (int(answer.status), int(answer.refund_reason)) == last, n
                 assert answer.wd_onchain == expected["wd_onchain"], n
                 signed_by = answer.sorted_sigs, answer.signers, answer.powers
-                assert all(map(bool, signed_by)) == any(map(bool, signed_by)) == (answer.status == 8)
+                assert (
+                    all(map(bool, signed_by))
+                    == any(map(bool, signed_by))
+                    == (answer.status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+                )
 
     def _journal(self) -> dict[bytes, tuple[int, int]]:
         """The last status and reason of each transfer. Each row goes on where the one before ended."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.feed.services.world import (
     KEYS,
@@ -109,4 +110,4 @@ def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[
 
 def test_a_reorg_of_another_chain_changes_nothing(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), event("chain.reorged", chain_id=2, from_block=1))
-    assert status(1).status == 1
+    assert status(1).status == Status.TRANSFER_SUBMITTING

@@ -26,6 +26,7 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.feed.services.ingest import BATCH
 from app.http.application import part_of
+from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import application
 from tests.databases import BACKENDS, empty_tables
 from tests.feed.services.world import sent, transfer_id
@@ -236,7 +237,7 @@ def test_reported_transfer_is_found(feed: Feed) -> None:
     assert post(connection, ndjson(reported))[0] == 200
     query = json.dumps({"transfer_id": transfer_id(77)})
     connection.request("POST", "/v2/getTransferStatus", query, {"Content-Type": "application/json"})
-    assert json.load(connection.getresponse())["status"] == 1
+    assert json.load(connection.getresponse())["status"] == Status.TRANSFER_SUBMITTING
     connection.close()
 
 

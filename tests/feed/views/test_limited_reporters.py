@@ -16,6 +16,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
 from app.transfers.rules.refund_signatures import MAX_WAITING
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.amounts import few_or_many
@@ -116,7 +117,10 @@ def test_spelling_makes_no_other_fact(
     quorum = [refund(SEND, key)[1] for key in KEYS[:3]]
     report(client, wanted, *quorum)
     found = answer(client)
-    assert (found["status"], found["src_block_tx_link"]) == (8, f"https://scan1.example/tx/0x{'01' * 32}")
+    assert (found["status"], found["src_block_tx_link"]) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        f"https://scan1.example/tx/0x{'01' * 32}",
+    )
 
 
 def test_vague_report_refuses_no_true_one(client: FlaskClient) -> None:
@@ -125,7 +129,7 @@ def test_vague_report_refuses_no_true_one(client: FlaskClient) -> None:
     report(client, SEND)
     wanted, _ = refund(SEND)
     report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
-    assert status(client) == 8
+    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
@@ -150,7 +154,7 @@ EARLY |= {"sender": "0x" + "bb" * 20, "symbol": "USDT", "amount": "7"}
 def test_limited_submission_gives_status_1(client: FlaskClient, limited: Callable[..., str]) -> None:
     report(client, EARLY, token=limited(3))
     assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (
-        1,
+        Status.TRANSFER_SUBMITTING,
         f"https://scan3.example/tx/{OTHER_HASH}",
     )
 
@@ -159,7 +163,7 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
     announced = of(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
     report(client, EARLY, token=limited(3))
     report(client, refund(SEND)[1])
-    assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (1, "")
+    assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (Status.TRANSFER_SUBMITTING, "")
     report(client, announced)
     assert answer(client)["src_block_tx_link"].endswith("tx/0x" + "11" * 32)
     params = {"acct_addr": EARLY["sender"], "page_size": 9}
@@ -170,20 +174,20 @@ def test_limited_submission_places_no_release(client: FlaskClient, limited: Call
     paid = of(SEND, released(1, block=200))
     report(client, EARLY, token=limited(3))
     report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
-    assert status(client) == 5
+    assert status(client) == Status.TRANSFER_COMPLETED
 
 
 def test_limited_submission_refuses_nobody(client: FlaskClient, limited: Callable[..., str]) -> None:
     report(client, EARLY, token=limited(3))
     report(client, of(SEND, about(1, "transfer.failed")), token=limited(1, 2))
-    assert status(client) == 1, "its submission opens no failure"
+    assert status(client) == Status.TRANSFER_SUBMITTING, "its submission opens no failure"
     report(client, of(SEND, about(1, "transfer.submitted", src_chain_id=1)))
-    assert status(client) == 2
+    assert status(client) == Status.TRANSFER_FAILED
 
 
 def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
     report(client, EARLY, of(SEND, about(1, "transfer.failed")), token=limited(3))
-    assert status(client) == 1
+    assert status(client) == Status.TRANSFER_SUBMITTING
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -195,14 +199,14 @@ def test_release_is_placed_by_all_its_reports(
     for number in order:
         line, bearer = reported[number]
         report(client, line, token=bearer)
-    assert status(client) == 1
+    assert status(client) == Status.TRANSFER_SUBMITTING
 
 
 def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
     paid = of(SEND, released(1, event_id="paid", block=200))
     report(client, paid | {"chain_id": 3}, token=limited(3))
     report(client, SEND, paid)
-    assert status(client) == 5
+    assert status(client) == Status.TRANSFER_COMPLETED
 
 
 CRASHING = [
@@ -246,7 +250,7 @@ def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: p
     monkeypatch.setattr("app.feed.services.load.MAX_REQUESTS", 0)
     for _ in range(4):
         report(client, *CRASHING)
-    assert status(client) == 5
+    assert status(client) == Status.TRANSFER_COMPLETED
     result = verdict(post(client, [SEND | {"id": "another", "block": 101}]))
     assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
@@ -267,9 +271,9 @@ def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: A
     result = verdict(post(client, [early]))
     assert result["refused"][0]["reason"].startswith("signature: ")
     report(client, of(SEND, about(1, "transfer.confirmed")))
-    assert status(client) == 7
+    assert status(client) == Status.TRANSFER_REQUESTING_REFUND
     report(client, rotation("new", 5, at=-1))
-    assert status(client) == 8
+    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
 def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
@@ -305,4 +309,4 @@ def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: A
     report(client, SEND, paid)
     retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
     report(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
-    assert status(client) == 5
+    assert status(client) == Status.TRANSFER_COMPLETED

@@ -17,6 +17,7 @@ from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.transfers.models import Anomaly
 from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import (
@@ -157,7 +158,10 @@ def test_export_of_quarantined_events_gives_the_same(
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
     refunds[1] = of(sends[1], refunds[1])
     post(client, sends)
-    assert [answer(client, send)["status"] for send in sends] == [10, 1]
+    assert [answer(client, send)["status"] for send in sends] == [
+        Status.TRANSFER_REFUNDED,
+        Status.TRANSFER_SUBMITTING,
+    ]
 
 
 def test_refund_requests_are_of_the_source(client: FlaskClient, editing: Editing) -> None:
@@ -174,11 +178,11 @@ def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Edi
     post(client, [of(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
     assert reasons(client, of_one, of(send, about(1, "transfer.confirmed"))) == {}
     assert reasons(client, of_two, of(send, released(1))) == {}
-    assert answer(client, send)["status"] == 1
+    assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
     failure = of(send, about(1, "transfer.failed"))
     assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, failure) == {}
-    assert answer(client, send)["status"] == 2
+    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 
 def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing) -> None:
@@ -186,7 +190,7 @@ def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing)
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     send = proven(1)
     assert reasons(client, of_one, send, reorg, of(send, about(1, "transfer.failed"))) == {}
-    assert answer(client, send)["status"] == 2
+    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 
 def test_reporter_affects_nothing_outside_scope(

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from flask.testing import FlaskClient
 
+from app.values.codes import TransferHistoryStatus as Status
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.watcher.kit import Watched, leaves_out, relay, send
@@ -79,7 +80,7 @@ def test_end_that_was_final_stays_against_one_denial(watched: Watched, client: F
     for _ in range(40):
         poll(watched, reader)
     assert any(doubt.disputed for doubt in reader.view.readings.doubts.values())
-    assert (watched.status(7), is_final(client)) == (5, True)
+    assert (watched.status(7), is_final(client)) == (Status.TRANSFER_COMPLETED, True)
 
 
 def test_url_without_the_block_is_waited_for(watched: Watched) -> None:

@@ -17,6 +17,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
+from app.values.codes import TransferHistoryStatus as Status
 from app.watcher.loop.reader import Reader
 from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
@@ -80,13 +81,13 @@ def test_omitted_delay_of_relay_is_found(watched: Watched) -> None:
     watched.chain.mine(relay(8), queued(7, "payout"), relay(7, tx="payout"))
     watched.nodes[0].omit = leaves_out(queued(7, "payout"))
     reader = read(watched)
-    assert (watched.status(7), watched.status(8)) == (5, 5)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_COMPLETED, Status.TRANSFER_COMPLETED)
     prove(watched, reader)
-    assert (watched.status(7), watched.status(8)) == (11, 5)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_DELAYED, Status.TRANSFER_COMPLETED)
     is_proven(watched, (1, 1))
     watched.chain.mine(executed(7))
     watched.settle(reader)
-    assert watched.status(7) == 5
+    assert watched.status(7) == Status.TRANSFER_COMPLETED
 
 
 def test_omitted_delay_is_found_after_execution(watched: Watched, client: FlaskClient) -> None:
@@ -98,7 +99,7 @@ def test_omitted_delay_is_found_after_execution(watched: Watched, client: FlaskC
     watched.settle(reader)
     prove(watched, reader)
     answer = client.post("/v2/getTransferStatus", json={"transfer_id": f"0x{7:064x}"}).get_json()
-    assert answer["status"] == 5
+    assert answer["status"] == Status.TRANSFER_COMPLETED
     assert answer["dst_block_tx_link"].endswith(execution.transactions[0][0])
     is_proven(watched, (1, 1))
 
@@ -115,12 +116,14 @@ def test_invented_payout_is_retracted(
     node = watched.nodes[0]
     node.invent = {false.number: [relay(7)]}
     reader = read(watched)
-    assert watched.status(7) == 5
+    assert watched.status(7) == Status.TRANSFER_COMPLETED
     if not always:
         node.invent = {}
     prove(watched, reader)
-    assert watched.status(7) == 1
-    assert watched.status(8) == (1 if next_to is ELSEWHERE else 5)
+    assert watched.status(7) == Status.TRANSFER_SUBMITTING
+    assert watched.status(8) == (
+        Status.TRANSFER_SUBMITTING if next_to is ELSEWHERE else Status.TRANSFER_COMPLETED
+    )
     is_proven(watched, (0, 1))
     with reading(database.engine) as connection:
         assert not connection.execute(select(Anomaly.kind)).all()
@@ -136,10 +139,10 @@ def test_empty_block_needs_no_receipts(watched: Watched) -> None:
     watched.nodes[0].invent = {16: [relay(7)]}
     watched.chain.mine_many(4)
     reader.poll()
-    assert watched.status(7) == 5
+    assert watched.status(7) == Status.TRANSFER_COMPLETED
     watched.chain.mine_many(12)
     watched.settle(reader)
-    assert watched.status(7) == 1
+    assert watched.status(7) == Status.TRANSFER_SUBMITTING
     is_proven(watched, (0, 1))
 
 
@@ -149,9 +152,9 @@ def test_proof_removes_invented_send_and_status(watched: Watched) -> None:
     watched.chain.mine_many(7)
     watched.nodes[0].invent = {2: [send(1), liquidity(5, 70)]}
     reader = read(watched)
-    assert watched.status(1) == 3
+    assert watched.status(1) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     prove(watched, reader)
-    assert watched.status(1) == 0
+    assert watched.status(1) == Status.TRANSFER_UNKNOWN
     assert [pool for pool in watched.answers["pools"] if pool["sent"] or pool["added"]] == []
     is_proven(watched, (0, 2))
 
@@ -176,10 +179,10 @@ def test_altered_log_under_true_id(watched: Watched) -> None:
     node = watched.nodes[0]
     node.change = replaces(relay(7).data, relay(8, 1).data)
     reader = read(watched)
-    assert (watched.status(7), watched.status(8)) == (1, 5)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_COMPLETED)
     node.change = lambda _method, result: result
     prove(watched, reader)
-    assert (watched.status(7), watched.status(8)) == (5, 1)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_COMPLETED, Status.TRANSFER_SUBMITTING)
     is_proven(watched, (1, 1))
 
 
@@ -191,12 +194,12 @@ def test_false_delay_is_corrected_after_execution(watched: Watched) -> None:
     true, false = relay(7).data, relay(7).data[:-32] + relay(8).data[-32:]
     node.change = replaces(true, false)
     reader = read(watched)
-    assert (watched.status(7), watched.status(8)) == (1, 11)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_DELAYED)
     chain.mine(executed(7))
     watched.settle(reader)
-    assert (watched.status(7), watched.status(8)) == (1, 5)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_COMPLETED)
     prove(watched, reader)
-    assert (watched.status(7), watched.status(8)) == (5, 1)
+    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_COMPLETED, Status.TRANSFER_SUBMITTING)
     stored = watched.row
     assert (stored.proven_to, stored.differed) == (chain.head.number - 6, 1)
 
@@ -214,9 +217,13 @@ def test_restart_finds_unwritten_correction(watched: Watched, monkeypatch: pytes
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)
     monkeypatch.undo()
-    assert (watched.status(7), watched.row.proven_to, watched.row.differed) == (5, None, 0)
+    assert (watched.status(7), watched.row.proven_to, watched.row.differed) == (
+        Status.TRANSFER_COMPLETED,
+        None,
+        0,
+    )
     watched.settle(watched.reader())
-    assert watched.status(7) == 11
+    assert watched.status(7) == Status.TRANSFER_DELAYED
     is_proven(watched, (1, 1))
 
 
@@ -232,7 +239,7 @@ def test_reports_of_unwatched_contract_stay(watched: Watched) -> None:
     del reader
     watched.changes = {}
     prove(watched, watched.reader())
-    assert watched.status(1) == 3
+    assert watched.status(1) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     is_proven(watched)
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.values.codes import TransferHistoryStatus as Status
 from app.watcher.models import WatchSpan
 from app.watcher.rpc.faults import RpcFault
 from tests.watcher.kit import ELSEWHERE, Watched, leaves_out, relay, send
@@ -60,13 +61,13 @@ def test_false_payout_is_found_and_lost_send_stays(database: Database, watched: 
         node.invent, node.receipts = {2: [relay(7)]}, False
     reader = watched.reader()
     watched.settle(reader)
-    assert watched.status(7) == 5
+    assert watched.status(7) == Status.TRANSFER_COMPLETED
     as_before(database)
     for node in watched.nodes:
         node.invent, node.receipts, node.omit = {}, True, leaves_out(send(1))
     watched.settle(watched.reader())
-    assert watched.status(7) == 1
-    assert watched.status(1) == 3
+    assert watched.status(7) == Status.TRANSFER_SUBMITTING
+    assert watched.status(1) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 def test_pruned_blocks_stop_nothing(database: Database, watched: Watched) -> None:

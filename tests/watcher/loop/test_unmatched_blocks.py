@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.values.codes import TransferHistoryStatus as Status
 from tests.watcher.fake_node import Behaviour, FakeNode
 from tests.watcher.kit import NAMES, Watched, executed, leaves_out, queued, relay, send
 from tests.watcher.loop.proven import BLOCKS, again, expect, level, mine, payouts_of, unmatched
@@ -150,7 +151,7 @@ def test_other_url_with_other_logs_does_not_prove(watched: Watched) -> None:
     watched.nodes.append(FakeNode(watched.chain, receipts=False, omit=leaves_out(send(20))))
     watched.settle(watched.reader())
     expect(watched, [20])
-    assert watched.status(20, {20}) == 3
+    assert watched.status(20, {20}) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 def test_refused_receipts_are_requested_again_soon(watched: Watched) -> None:
@@ -194,7 +195,7 @@ def test_log_that_its_filter_lacks_stays(watched: Watched) -> None:
     mine(watched, 40)
     watched.settle(watched.reader())
     expect(watched, [10])
-    assert watched.status(10, {10}) == 3
+    assert watched.status(10, {10}) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 def test_reorganisation_forgets_them(watched: Watched) -> None:
@@ -223,17 +224,17 @@ def test_facts_in_such_a_block_stay_as_reported(watched: Watched) -> None:
     node.receipts = False
     reader = watched.reader()
     watched.settle(reader)
-    assert (watched.status(700), watched.status(800)) == (11, 5)
+    assert (watched.status(700), watched.status(800)) == (Status.TRANSFER_DELAYED, Status.TRANSFER_COMPLETED)
     node.omit = leaves_out(queued(700, "payout"), relay(700), relay(800))
     node.receipts = True
     reader = watched.reader()
     watched.settle(reader)
     assert unmatched(watched) == [block.number]
     assert watched.row.proven_to == watched.chain.head.number - 6
-    assert (watched.status(700), watched.status(800)) == (11, 5)
+    assert (watched.status(700), watched.status(800)) == (Status.TRANSFER_DELAYED, Status.TRANSFER_COMPLETED)
     watched.chain.mine(executed(700))
     watched.settle(reader)
-    assert watched.status(700) == 5
+    assert watched.status(700) == Status.TRANSFER_COMPLETED
     assert not watched.missed
 
 
@@ -253,11 +254,11 @@ def test_false_facts_are_corrected_later(watched: Watched) -> None:
         mine(watched, 70)
         watched.settle(reader)
     assert unmatched(watched) == [block.number]
-    assert watched.status(700) == 1
+    assert watched.status(700) == Status.TRANSFER_SUBMITTING
     node.behaviours, node.change = [], lambda _method, result: result
     again(watched, reader)
     assert unmatched(watched) == []
-    assert watched.status(700) == 5
+    assert watched.status(700) == Status.TRANSFER_COMPLETED
     assert [miss.source for miss in watched.missed] == [NAMES[0]]
 
 

@@ -14,6 +14,7 @@ from app.http.application import part_of
 from app.network.document import import_within, read_document
 from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly, PrunedTransfer
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
@@ -150,7 +151,7 @@ def test_withdrawal_without_send_is_no_transfer(
     later = ((executed(address, token),),) if delayed else ()
     read(watched, (send(7),), (*queue, payout(FREE, tx="one")), *later)
     assert status(app, FREE) == "transfer_not_found"
-    assert status(app, int.from_bytes(sent_id(7))) == 3
+    assert status(app, int.from_bytes(sent_id(7))) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 @pytest.mark.parametrize("kind", REFUNDS)
@@ -159,13 +160,13 @@ def test_withdrawal_for_send_is_refund(app: Flask, watched: Watched, kind: str) 
     watched.chain.mine(sent)
     reader = reader_of(watched)
     watched.settle(reader)
-    assert status(app, id_of(sent)) == 1
+    assert status(app, id_of(sent)) == Status.TRANSFER_SUBMITTING
     watched.chain.mine(paid)
     watched.settle(reader)
-    assert status(app, id_of(sent)) == 9
+    assert status(app, id_of(sent)) == Status.TRANSFER_CONFIRMING_YOUR_REFUND
     watched.chain.mine_many(3)
     watched.settle(reader)
-    assert status(app, id_of(sent)) == 10
+    assert status(app, id_of(sent)) == Status.TRANSFER_REFUNDED
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one reading", "two readings"])
@@ -175,7 +176,7 @@ def test_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: st
     if not together:
         read(watched, (sent,))
     read(watched, (sent,) if together else (), (payout(id_of(sent)),))
-    assert status(app, id_of(sent)) == 5
+    assert status(app, id_of(sent)) == Status.TRANSFER_COMPLETED
     query = {"acct_addr": checksum_address(USER), "page_size": 5}
     [shown] = app.test_client().get("/v2/transferHistory", query_string=query).get_json()["history"]
     assert shown["dst_received_info"]["amount"] == "990"
@@ -185,9 +186,9 @@ def test_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: st
 def test_delayed_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: str) -> None:
     sent, address, token, payout = RELEASES[kind]
     read(watched, (sent,), (queued(address, "one"), payout(id_of(sent), tx="one")))
-    assert status(app, id_of(sent)) == 11
+    assert status(app, id_of(sent)) == Status.TRANSFER_DELAYED
     read(watched, (executed(address, token),))
-    assert status(app, id_of(sent)) == 5
+    assert status(app, id_of(sent)) == Status.TRANSFER_COMPLETED
 
 
 @pytest.mark.parametrize("delayed", [False, True], ids=["at once", "delayed"])
@@ -267,7 +268,7 @@ def test_validator_status_decides_pool_refund(app: Flask, watched: Watched) -> N
     """A pool pays nothing else for a transfer of its own chain."""
     report_status(app, FREE)
     read(watched, (), (withdraw(FREE),))
-    assert status(app, FREE) == 10
+    assert status(app, FREE) == Status.TRANSFER_REFUNDED
 
 
 def test_payout_of_pruned_send_waits_for_nothing(database: Database, watched: Watched) -> None:
@@ -302,7 +303,7 @@ def test_withdrawal_waits_for_reported_send(app: Flask, watched: Watched) -> Non
     assert fed.exit_code == 0, fed.output
     watched.chain.mine()
     watched.settle(reader)
-    assert status(app, FREE) == 10
+    assert status(app, FREE) == Status.TRANSFER_REFUNDED
 
 
 def test_relay_on_the_source_completes_nothing(app: Flask, database: Database, watched: Watched) -> None:
@@ -310,6 +311,6 @@ def test_relay_on_the_source_completes_nothing(app: Flask, database: Database, w
     signature = "Relay(bytes32,address,address,address,uint256,uint64,bytes32)"
     paid = log_of(signature, PAYOUT, USER, OTHER_USER, TOKEN, 990, OTHER, id_of(pool_send()))
     read(watched, (pool_send(),), (paid,))
-    assert status(app, id_of(pool_send())) == 3
+    assert status(app, id_of(pool_send())) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     with reading(database.engine) as connection:
         assert connection.scalars(select(Anomaly.kind)).all() == ["read_on_another_chain"]

@@ -17,6 +17,7 @@ from app.db.engine import reading
 from app.http.application import part_of
 from app.transfers.models import Event
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
 from demo.contracts import Call, Contract, events_of
@@ -150,7 +151,7 @@ def test_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watch
             called[send.text] = call, balance(chains, send.chain, send.token, send.sender)
             plan.call(turn + 1, send.chain, call)
     assert before_rotation == {8}
-    assert set(statuses(app, sends).values()) == {10}
+    assert set(statuses(app, sends).values()) == {Status.TRANSFER_REFUNDED}
     gained: dict[tuple[int, Contract], int] = {}
     for send in sends:
         place = send.chain, send.token

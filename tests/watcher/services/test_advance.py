@@ -16,6 +16,7 @@ from app.feed.services.ingest import Intake
 from app.transfers import models as log
 from app.transfers.models import Transfer
 from app.values.codes import SendKind
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
 from app.watcher.queries import newest_misses, watch_row
 from app.watcher.rules.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
@@ -92,7 +93,7 @@ def test_events_and_cursor_are_written_together(database: Database, intake: Inta
         ),
     )
     assert (result.accepted, result.refused) == (2, [])
-    assert statuses(database) == {1: 1}
+    assert statuses(database) == {1: Status.TRANSFER_SUBMITTING}
     readings = load(database, CHAIN)
     assert (readings.live_from, readings.live_to, readings.backfill_from) == (101, block(105), 1)
     assert readings.backfilled_to == 40
@@ -190,7 +191,7 @@ def test_reorg_forgets_later_readings(database: Database, intake: Intake, lease:
         ),
     )
     readings = load(database, CHAIN)
-    assert statuses(database) == {1: 1, 2: 0}
+    assert statuses(database) == {1: Status.TRANSFER_SUBMITTING, 2: Status.TRANSFER_UNKNOWN}
     assert readings.live_to == block(104, fork=1)
     assert readings.headers == [header(100), header(102), header(104, fork=1)]
     assert readings.spans == [span(100, 102), span(103, 104)]

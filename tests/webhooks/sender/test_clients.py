@@ -12,6 +12,7 @@ from flask import Flask
 
 from app.db.database import Database
 from app.http.application import part_of
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import system_clock
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
@@ -52,9 +53,9 @@ def received(app: Flask) -> list[dict[str, Any]]:
     asyncio.run(work())
     sent_data = [case["expect"]["value"]["data"] for case in cases[::4]]
     assert [(each["status"], "taken_back" in each) for each in sent_data] == [
-        (1, False),
-        (5, False),
-        (1, True),
+        (Status.TRANSFER_SUBMITTING, False),
+        (Status.TRANSFER_COMPLETED, False),
+        (Status.TRANSFER_SUBMITTING, True),
     ]
     return cases
 

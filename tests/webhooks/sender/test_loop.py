@@ -13,6 +13,7 @@ from standardwebhooks import Webhook
 
 from app.db.database import Database
 from app.http.application import part_of
+from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import system_clock
 from app.webhooks.post import Answer, Poster
 from app.webhooks.rules.addresses import AllowedNetworks
@@ -39,7 +40,10 @@ def test_change_arrives_signed_by_both_secrets(app: Flask) -> None:
             (got,) = receiver.seen
             for secret in (made.secret, new.secret):
                 event = Webhook(secret).verify(got.body, got.headers)
-                assert (event["type"], event["data"]["status"]) == ("transfer.status", 1)
+                assert (event["type"], event["data"]["status"]) == (
+                    "transfer.status",
+                    Status.TRANSFER_SUBMITTING,
+                )
 
     asyncio.run(work())
     (row,) = deliveries(part_of(app, Database))

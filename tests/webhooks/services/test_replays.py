@@ -19,6 +19,7 @@ from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.transfers.models import Event, Transfer
 from app.transfers.rules.published_changes import BEGINNING
+from app.values.codes import TransferHistoryStatus as Status
 from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.applications import Audited
@@ -82,7 +83,7 @@ def test_misplaced_release_is_taken_back(app: Flask, database: Database, audited
     )
     before, seen = len(deliveries(database)), len(statuses(database))
     replay(*audited, actor=TESTER)
-    assert statuses(database)[seen:] == [(5, 1, True)]
+    assert statuses(database)[seen:] == [(Status.TRANSFER_COMPLETED, Status.TRANSFER_SUBMITTING, True)]
     assert [each["taken_back"] for each in published(app)[before:]] == [True]
     assert found(database) == []
 
@@ -115,8 +116,14 @@ def test_stored_send_of_other_id_does_not_count(app: Flask, database: Database, 
     assert "status is 1 and should be 0" in found(database)[0]
     assert "a send contradicts the transfer id" in found(database)[0]
     replay(*audited, actor=TESTER)
-    assert statuses(database) == [(0, 1, False), (1, 0, True)]
-    assert [(each["previous_status"], each["status"]) for each in published(app)] == [(0, 1), (1, 0)]
+    assert statuses(database) == [
+        (Status.TRANSFER_UNKNOWN, Status.TRANSFER_SUBMITTING, False),
+        (Status.TRANSFER_SUBMITTING, Status.TRANSFER_UNKNOWN, True),
+    ]
+    assert [(each["previous_status"], each["status"]) for each in published(app)] == [
+        (Status.TRANSFER_UNKNOWN, Status.TRANSFER_SUBMITTING),
+        (Status.TRANSFER_SUBMITTING, Status.TRANSFER_UNKNOWN),
+    ]
 
 
 def test_replay_canonicalizes_stored_event_id(app: Flask, database: Database, audited: Audited) -> None:
