@@ -21,14 +21,14 @@ KEYS = "/admin/api_keys/"
 FIELDS = {"name": "wallet", "scopes": ["read", "webhooks"], "rate_limit": "100/minute;1000/hour"}
 
 
-def made(page: str) -> str:
+def key_on_page(page: str) -> str:
     found = re.search(r"<code class=\"break\">(gwk_[^<]+)</code>", page)
     assert found
     return found[1]
 
 
 def test_key_is_made_shown_once_revoked(app: Flask, database: Database, admin: Visitor) -> None:
-    key = made(admin.post(f"{KEYS}new", FIELDS).text)
+    key = key_on_page(admin.post(f"{KEYS}new", FIELDS).text)
     found = presented_key(database, f"Bearer {key}")
     assert found is not None
     assert (found.name, found.rate_limit) == ("wallet", FIELDS["rate_limit"])
@@ -95,7 +95,7 @@ def test_key_needs_second_person(open_app: OpenApp) -> None:
     first = signed_in(app, Role.ADMIN)
     assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
     page = first.post(f"{KEYS}new", FIELDS | {"change_reason": "a new wallet"}).text
-    key = made(page)
+    key = key_on_page(page)
     assert "approves" in page
     headers = {"Authorization": f"Bearer {key}"}
     assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 401

@@ -21,7 +21,7 @@ from tests.network.services.edits.kit import shown
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def found(visitor: Visitor, **query: str) -> list[str]:
+def find_records(visitor: Visitor, **query: str) -> list[str]:
     """The numbers of the records that the page lists."""
     page = visitor.get("/admin/audit/", query_string=query).text
     return re.findall(r'class="row-link" href="/admin/audit/(\d+)"', page)
@@ -38,28 +38,28 @@ def test_search_finds_author_of_bulk_edit(app: Flask, operator: Visitor, databas
     (link,) = re.findall(r'href="([^"]+)">Who changed it', conflict.text)
     listed = operator.get(link.replace("&amp;", "&")).text
     assert "network: base fees" in listed
-    assert found(operator, subject="usdt", action="network.base_fees")
-    assert found(operator, actor="operator@ex", action="network") == []
-    assert found(operator, subject="no such row") == []
+    assert find_records(operator, subject="usdt", action="network.base_fees")
+    assert find_records(operator, actor="operator@ex", action="network") == []
+    assert find_records(operator, subject="no such row") == []
 
 
 def test_log_finds_chain_by_name(operator: Visitor) -> None:
     """Pages show the name, and the log has the id."""
     save(operator, "/admin/chains/10", block_delay="77")
-    assert found(operator, subject="optimism") == found(operator, subject="chain 10") != []
+    assert find_records(operator, subject="optimism") == find_records(operator, subject="chain 10") != []
 
 
 @pytest.mark.every_database
 def test_until_today_includes_today(app: Flask, operator: Visitor, clock: MovableClock) -> None:
     save(operator, "/admin/chains/1", name="Mainnet")
-    newest = found(operator)[0]
+    newest = find_records(operator)[0]
     today = clock.now.date().isoformat()
-    assert found(operator, until=today)[0] == newest
-    assert found(operator, since=today, until=today)[0] == newest
+    assert find_records(operator, until=today)[0] == newest
+    assert find_records(operator, since=today, until=today)[0] == newest
     clock.forward(days=1)
     visitor = signed_in(app, Role.VIEWER)
-    assert int(found(visitor)[0]) > int(newest), "the sign-in of the next day"
-    assert found(visitor, until=today)[0] == newest
+    assert int(find_records(visitor)[0]) > int(newest), "the sign-in of the next day"
+    assert find_records(visitor, until=today)[0] == newest
     assert visitor.get("/admin/audit/?until=9999-12-31").status_code == 200
 
 

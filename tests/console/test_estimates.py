@@ -42,7 +42,7 @@ def fields_of(query: str, caller: str = "") -> dict[str, str]:
     }
 
 
-def ask(visitor: Visitor, **fields: str) -> str:
+def estimate_page(visitor: Visitor, **fields: str) -> str:
     answer = visitor.get("/admin/estimates/", query_string=fields)
     assert answer.status_code == 200
     return answer.text
@@ -66,7 +66,7 @@ def heading(page: str) -> str:
 
 def test_success_explains_the_api_answer(sandbox: Flask, viewer: Visitor) -> None:
     for example in SANDBOX_ESTIMATES:
-        page = ask(viewer, **fields_of(example.query))
+        page = estimate_page(viewer, **fields_of(example.query))
         answer = viewer.get(f"/v2/estimateAmt?{example.query}").get_json()
         assert heading(page).startswith("Receives ")
         assert terms(page) == {term: answer[term] for term in TERMS}, example
@@ -80,7 +80,7 @@ def test_refusal_names_check_and_remedy(sandbox: Flask, viewer: Visitor) -> None
     for example in SANDBOX_ERRORS:
         if example.reason is Reason.CHAIN_UNKNOWN:
             continue  # the form offers only chains that there are
-        page = ask(viewer, **fields_of(example.query, example.caller))
+        page = estimate_page(viewer, **fields_of(example.query, example.caller))
         viewer.environ["REMOTE_ADDR"] = example.caller
         requested = viewer.get(f"/v2/estimateAmt?{example.query}").json
         viewer.environ["REMOTE_ADDR"] = "127.0.0.1"
@@ -92,7 +92,7 @@ def test_refusal_names_check_and_remedy(sandbox: Flask, viewer: Visitor) -> None
 
 
 def test_passing_amount_is_filled_in(sandbox: Flask, viewer: Visitor) -> None:
-    page = ask(viewer, **GOOD | {"amount": "100000000"})
+    page = estimate_page(viewer, **GOOD | {"amount": "100000000"})
     assert "Within the source pool&#39;s inbound limit" in page
     links = re.findall(r'class="button fill" href="([^"]*)"', page)
     assert links
@@ -104,15 +104,15 @@ def test_passing_amount_is_filled_in(sandbox: Flask, viewer: Visitor) -> None:
 
 def test_passing_tolerance_is_filled_in(sandbox: Flask, viewer: Visitor) -> None:
     (example,) = [each for each in SANDBOX_ERRORS if each.reason is Reason.SLIPPAGE_TOO_HIGH]
-    page = ask(viewer, **fields_of(example.query))
+    page = estimate_page(viewer, **fields_of(example.query))
     link = re.search(r'Highest slippage tolerance that passes</span> <a [^>]*href="([^"]*)"', page)
     assert link
     assert heading(viewer.get(unescape(link[1])).text).startswith("Receives ")
 
 
 def test_human_units_and_smallest_are_the_same(sandbox: Flask, viewer: Visitor) -> None:
-    human = ask(viewer, **GOOD | {"amount": "1 000.25"})
-    smallest = ask(viewer, **GOOD | {"amount": "1000250000", "unit": "smallest"})
+    human = estimate_page(viewer, **GOOD | {"amount": "1 000.25"})
+    smallest = estimate_page(viewer, **GOOD | {"amount": "1000250000", "unit": "smallest"})
     assert terms(human) == terms(smallest)
     assert "1000.25 USDT, 1000250000 smallest units" in human
 
@@ -147,7 +147,7 @@ def test_human_units_and_smallest_are_the_same(sandbox: Flask, viewer: Visitor) 
 def test_unreadable_value_is_named_at_field(
     app: Flask, sandbox: Flask, changed: dict[str, str], complaint: str
 ) -> None:
-    page = ask(signed_in(app, Role.VIEWER), **GOOD | changed)
+    page = estimate_page(signed_in(app, Role.VIEWER), **GOOD | changed)
     errors = [unescape(text) for text in re.findall(r'<p class="field-error"[^>]*>(.*?)</p>', page)]
     assert any(complaint in error for error in errors), errors
     assert "outcome-title" not in page
@@ -155,16 +155,16 @@ def test_unreadable_value_is_named_at_field(
 
 
 def test_empty_form_and_empty_network(viewer: Visitor) -> None:
-    assert "Choose chains, a token and an amount" in ask(viewer)
-    assert "Not a valid choice." in ask(viewer, **GOOD)
+    assert "Choose chains, a token and an amount" in estimate_page(viewer)
+    assert "Not a valid choice." in estimate_page(viewer, **GOOD)
 
 
 def test_console_estimate_is_not_counted(app: Flask, sandbox: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[object] = []
     monkeypatch.setattr(EstimateCounts, "_add", lambda _counts, outcome: counted.append(outcome))
     visitor = signed_in(app, Role.VIEWER)
-    ask(visitor, **GOOD)
-    ask(visitor, **GOOD | {"amount": "0"})
+    estimate_page(visitor, **GOOD)
+    estimate_page(visitor, **GOOD | {"amount": "0"})
     assert not counted
     visitor.get(f"/v2/estimateAmt?{SANDBOX_ESTIMATES[0].query}")
     assert len(counted) == 1
@@ -177,7 +177,7 @@ def test_age_of_facts_is_shown(sandbox: Flask, database: Database, intake: Intak
         at = database.clock() - timedelta(seconds=9 - int(amount))
         report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
         assert ingest_lines(database, intake, [json.dumps(report).encode()], "test").accepted == 1
-        page = ask(viewer, **GOOD)
+        page = estimate_page(viewer, **GOOD)
         assert terms(page)["base_fee"] == amount
         assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)
-    assert "<dt>Pools and fee</dt>" not in ask(viewer, **GOOD | {"dst": "1"})
+    assert "<dt>Pools and fee</dt>" not in estimate_page(viewer, **GOOD | {"dst": "1"})

@@ -19,7 +19,7 @@ from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.amounts import few_or_many
 from tests.applications import OpenApp
-from tests.console.walking import tell, walk
+from tests.console.walking import record_activity, walk
 
 NAMES = ("endpoint", "self", "_method", "_scheme", "_external", "_anchor", "values", "fn", "cls", "url")
 """Arguments that no page has, called like parameters of functions that build addresses."""
@@ -35,7 +35,7 @@ def app(open_app: OpenApp) -> Flask:
 
 @pytest.fixture
 def story(app: Flask, sandbox: Flask) -> None:
-    tell(app)
+    record_activity(app)
 
 
 @pytest.mark.usefixtures("story")

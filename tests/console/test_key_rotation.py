@@ -40,7 +40,7 @@ def shown_token(visitor: Visitor) -> str:
     return found[1]
 
 
-def sent(visitor: Visitor, token: str) -> int:
+def post_with_token(visitor: Visitor, token: str) -> int:
     """What a form with this token is answered: 302 where it is taken."""
     path = "/admin/account/second-factor"
     return visitor.client.post(path, data={"csrf_token": token, "setup": "authenticator"}).status_code
@@ -56,7 +56,7 @@ def signs_in(app: Flask, key: str, browser: Visitor | None = None) -> Visitor | 
     return visitor if visitor.inside else None
 
 
-def known(visitor: Visitor) -> bool:
+def knows_device(visitor: Visitor) -> bool:
     """Whether the console knows the browser from an earlier sign-in."""
     app = visitor.client.application
     cookie = next(c for (_, _, name), c in (visitor.client._cookies or {}).items() if "_device_" in name)
@@ -98,10 +98,10 @@ def test_keys_rotate_without_a_gap(open_app: OpenApp) -> None:
     replaced = open_app(secret_key=SECOND, secret_keys_old=(FIRST,))
     visitor = moved(visitor, replaced)
     assert visitor.inside
-    assert sent(visitor, token) == 200, "a form that was open is taken"
+    assert post_with_token(visitor, token) == 200, "a form that was open is taken"
     assert moved(visitor, announced).inside, "processes that know the new key take what it signed"
-    assert sent(moved(visitor, announced), shown_token(moved(visitor, replaced))) == 200
-    assert known(moved(visitor, replaced))
+    assert post_with_token(moved(visitor, announced), shown_token(moved(visitor, replaced))) == 200
+    assert knows_device(moved(visitor, replaced))
     assert signs_in(announced, key)
     fresh = signs_in(replaced, key)
     assert fresh
@@ -118,7 +118,7 @@ def test_keys_rotate_without_a_gap(open_app: OpenApp) -> None:
     after = open_app(secret_key=SECOND)
     assert moved(visitor, after).inside
     assert signs_in(after, key)
-    assert known(moved(fresh, after))
+    assert knows_device(moved(fresh, after))
 
 
 def test_removed_key_is_refused(open_app: OpenApp) -> None:
@@ -128,13 +128,13 @@ def test_removed_key_is_refused(open_app: OpenApp) -> None:
     token, again = shown_token(visitor), Visitor(before)
     again.sign_in(VIEWER)
     after = open_app(secret_key=SECOND)
-    assert not known(moved(visitor, after))
+    assert not knows_device(moved(visitor, after))
     code, shown_text = reencrypted(after)
     assert (code, VIEWER in shown_text) == (1, True), "it says whose secret cannot be read"
     assert signs_in(after, key) is None
     stranger = moved(visitor, after)
     assert not stranger.inside
-    assert sent(stranger, token) != 200
+    assert post_with_token(stranger, token) != 200
 
 
 def test_signatures_use_the_new_key(open_app: OpenApp) -> None:

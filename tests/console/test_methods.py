@@ -15,7 +15,7 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.applications import OpenApp
 from tests.console.second_factor import set_up
 from tests.console.visitor import MovableClock, Visitor, add_account, email_of, visitor_of
-from tests.console.walking import tell
+from tests.console.walking import record_activity
 from tests.databases import TABLES
 
 READING: Final = ("GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE")
@@ -38,7 +38,7 @@ def app(open_app: OpenApp) -> Flask:
 @pytest.fixture
 def addresses(app: Flask, sandbox: Flask, database: Database) -> list[tuple[Rule, str]]:
     """For every route of the application an address whose rows exist."""
-    admin = tell(app)
+    admin = record_activity(app)
     owner_id = add_account(app, Role.VIEWER, OWNER)
     owner = Visitor(app)
     owner.sign_in(OWNER)

@@ -62,20 +62,20 @@ def test_no_url_breaks_a_list(network: Flask, name: str, admin: Visitor) -> None
 
 
 def test_filters_find(visitor: Visitor) -> None:
-    def found(name: str, **query: str) -> int:
+    def count_rows(name: str, **query: str) -> int:
         given = {f"flt{key[1:]}": value for key, value in query.items()}
         page = visitor.get(f"/admin/{name}/", query_string=given).text
         return page.partition("<tbody>")[2].count("<tr>")
 
-    assert found("tokens", f0_chain_is="56") == 2
-    assert found("tokens", f0_chain_is="56", f1_token_is="CELR") == 1
-    assert found("routes", f1_from_is="1") == 2
-    assert found("routes", f3_rate_is="stableswap") == 1
-    assert found("route_blocks", f1_chain_is="56") == 1
-    assert found("route_blocks", f1_chain_is="1") == 0
-    assert found("blocked_networks", f0_state_is="1") == 2
-    assert found("blocked_networks", f0_state_is="never") == 1
-    assert found("chains", f0_state_is="1") == 0
+    assert count_rows("tokens", f0_chain_is="56") == 2
+    assert count_rows("tokens", f0_chain_is="56", f1_token_is="CELR") == 1
+    assert count_rows("routes", f1_from_is="1") == 2
+    assert count_rows("routes", f3_rate_is="stableswap") == 1
+    assert count_rows("route_blocks", f1_chain_is="56") == 1
+    assert count_rows("route_blocks", f1_chain_is="1") == 0
+    assert count_rows("blocked_networks", f0_state_is="1") == 2
+    assert count_rows("blocked_networks", f0_state_is="never") == 1
+    assert count_rows("chains", f0_state_is="1") == 0
 
 
 def test_token_filter_matches_shown_states(visitor: Visitor, database: Database) -> None:

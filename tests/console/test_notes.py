@@ -29,7 +29,7 @@ PAGE = f"/admin/transfers/{COMPLETED}"
 KEY = bytes.fromhex(COMPLETED[2:])
 
 
-def shown(visitor: Visitor) -> list[str]:
+def notes_on_page(visitor: Visitor) -> list[str]:
     """The notes on the page, from its top."""
     page = visitor.get(PAGE).text
     return [unescape(text) for text in re.findall(r'<p class="note-text">(.*?)</p>', page, re.DOTALL)]
@@ -49,7 +49,7 @@ def test_everybody_reads_notes_newest_first(app: Flask, sandbox: Flask) -> None:
     assert written(operator, "<script>alert(1)</script>") == 302
     expected = ["<script>alert(1)</script>", "Asked the user for the hash.\nNo answer yet."]
     viewer = signed_in(app, Role.VIEWER)
-    assert shown(viewer) == shown(operator) == expected
+    assert notes_on_page(viewer) == notes_on_page(operator) == expected
     assert "<script>alert" not in viewer.get(PAGE).text
     assert f"{PAGE}/notes" not in re.findall(r'action="([^"]*)"', viewer.get(PAGE).text)
     failed = next(each.transfer_id for each in SANDBOX_TRANSFERS if each.status == Status.TRANSFER_FAILED)
@@ -67,7 +67,7 @@ def test_refused_note_stays_in_its_field(app: Flask, sandbox: Flask) -> None:
     assert f">{long}</textarea>" in answer.text
     assert "Write a note of 1 to 2 000 characters; this has 2 001." in answer.text
     assert "Write a note of 1 to" in operator.post(f"{PAGE}/notes", {"text": " \n\0 "}).text
-    assert shown(operator) == []
+    assert notes_on_page(operator) == []
     assert operator.post(f"/admin/transfers/0x{'99' * 32}/notes", {"text": "x"}).status_code == 404
 
 
@@ -81,16 +81,16 @@ def test_writer_or_administrator_removes_note(app: Flask, sandbox: Flask) -> Non
     first, second = remove_buttons(operator)
     assert remove_buttons(other) == []
     assert "only its author" in other.post(first, follow_redirects=True).text
-    assert len(shown(other)) == 2
+    assert len(notes_on_page(other)) == 2
     assert operator.post(first).status_code == 302
     assert remove_buttons(admin) == [second]
     admin.post(second)
-    assert shown(admin) == []
+    assert notes_on_page(admin) == []
     assert "was removed already" in admin.post(second, follow_redirects=True).text
     elsewhere = first.replace(COMPLETED, SANDBOX_TRANSFERS[8].transfer_id)
     written(operator, "again")
     admin.post(elsewhere)
-    assert shown(admin) == ["again"], "the number belongs to another transfer's page"
+    assert notes_on_page(admin) == ["again"], "the number belongs to another transfer's page"
 
 
 def test_audit_log_omits_note_texts(app: Flask, sandbox: Flask, database: Database) -> None:
@@ -128,4 +128,4 @@ def test_there_is_a_bound(app: Flask, sandbox: Flask, monkeypatch: pytest.Monkey
     operator = signed_in(app, Role.OPERATOR)
     for text in ("one", "two", "three"):
         written(operator, text)
-    assert shown(operator) == ["two", "one"]
+    assert notes_on_page(operator) == ["two", "one"]

@@ -21,7 +21,7 @@ from tests.applications import OpenApp
 from tests.console.edits import changed_file
 from tests.console.forms import form_of, save, send
 from tests.console.visitor import Visitor
-from tests.console.walking import tell, walk
+from tests.console.walking import record_activity, walk
 from tests.network.services.edits.kit import shown
 
 WRONG: Final[Mapping[str, re.Pattern[str]]] = {
@@ -94,7 +94,7 @@ def complaints(pages: Mapping[str, str]) -> str:
 
 def test_no_page_shows_internal_names(app: Flask, sandbox: Flask) -> None:
     """Every kind of page that links lead to, as an administrator sees it."""
-    tell(app)
+    record_activity(app)
     pages = {path: page for path, page in walk(app, Role.ADMIN).texts.items() if path.startswith("/admin/")}
     assert len(pages) > 60
     assert not complaints(pages), complaints(pages)
@@ -135,7 +135,7 @@ SENT: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 
 
 def test_no_answer_to_a_form_does_either(app: Flask, sandbox: Flask) -> None:
-    admin = tell(app)
+    admin = record_activity(app)
     answers = {}
     for number, (path, fields) in enumerate(SENT):
         answer = send(admin, path, **fields)

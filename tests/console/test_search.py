@@ -24,7 +24,7 @@ from tests.network.services.network_kit import VILLAIN, network, text
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
 
 
-def found(visitor: Visitor, typed: str) -> str:
+def search_redirect(visitor: Visitor, typed: str) -> str:
     """Where the search leads; empty where it shows a list."""
     answer = visitor.get("/admin/search/", query_string={"q": typed})
     assert answer.status_code in (200, 302), typed
@@ -63,13 +63,13 @@ def test_links_to_explorers_lead_to_the_transfer(
         f"https://scan.example/#/transaction/{transaction.tx_hash[2:]}?lang=en",
         f"https://console.example/admin/transfers/{COMPLETED}",
     ):
-        assert found(visitor, link) == f"/admin/transfers/{COMPLETED}", link
+        assert search_redirect(visitor, link) == f"/admin/transfers/{COMPLETED}", link
 
 
 def test_one_match_opens_and_several_list(sandbox: Flask, viewer: Visitor) -> None:
-    assert found(viewer, "bnb CHAIN") == "/admin/chains/56"
-    assert found(viewer, "42161") == "/admin/chains/42161"
-    assert re.fullmatch(r"/admin/tokens/\d+", found(viewer, "usdc polygon"))
+    assert search_redirect(viewer, "bnb CHAIN") == "/admin/chains/56"
+    assert search_redirect(viewer, "42161") == "/admin/chains/42161"
+    assert re.fullmatch(r"/admin/tokens/\d+", search_redirect(viewer, "usdc polygon"))
     listed = hits(viewer, "usdc")
     assert len(listed) > 2
     assert {kind for kind, _ in listed} == {"Token"}
@@ -77,7 +77,7 @@ def test_one_match_opens_and_several_list(sandbox: Flask, viewer: Visitor) -> No
 
 
 def test_search_finds_block_of_account(network: Flask, viewer: Visitor) -> None:
-    assert found(viewer, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
+    assert search_redirect(viewer, VILLAIN.lower()).startswith("/admin/blocked_addresses/")
     feed(network, sent(1, sender=VILLAIN, src_chain_id=1, dst_chain_id=56))
     assert [kind for kind, _ in hits(viewer, VILLAIN)] == ["Block"]
 
@@ -115,14 +115,15 @@ def test_names_ignore_letter_case(app: Flask, editing: Editing) -> None:
     rows["chains"][0]["name"] = "Straße & Co. <b>"
     import_network(*editing, text(rows), actor=TESTER)
     visitor = signed_in(app, Role.VIEWER)
-    assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")
+    typed = "strasse &"
+    assert ("Chain", "Straße & Co. <b>") in hits(visitor, typed) or search_redirect(visitor, typed)
 
 
 def test_pages_are_found_by_their_names(app: Flask, sandbox: Flask) -> None:
     viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
-    assert found(viewer, "Audit log") == "/admin/audit/"
-    assert found(admin, "base FEES") == "/admin/routes/base-fees"
-    assert found(viewer, "base fees") == "", "a page of operators"
+    assert search_redirect(viewer, "Audit log") == "/admin/audit/"
+    assert search_redirect(admin, "base FEES") == "/admin/routes/base-fees"
+    assert search_redirect(viewer, "base fees") == "", "a page of operators"
     assert ("Page", "Ingest tokens") in hits(admin, "tokens")
     assert ("Page", "Ingest tokens") not in hits(viewer, "tokens")
     assert "Page" not in {kind for kind, _ in hits(admin, "us")}
@@ -144,12 +145,12 @@ def test_routes_are_found_by_both_chains(sandbox: Flask, viewer: Visitor) -> Non
 
 
 def test_pools_are_found_by_their_word(sandbox: Flask, viewer: Visitor) -> None:
-    assert re.fullmatch(r"/admin/pools/\d+", found(viewer, "pool usdt ethereum"))
+    assert re.fullmatch(r"/admin/pools/\d+", search_redirect(viewer, "pool usdt ethereum"))
     listed = hits(viewer, "pool USDT")
     assert len(listed) > 2 and {kind for kind, _ in listed} == {"Pool"}
 
 
 def test_operators_are_found_by_administrators(app: Flask, sandbox: Flask) -> None:
     viewer, admin = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
-    assert re.fullmatch(r"/admin/operators/\d+", found(admin, "viewer@"))
-    assert found(viewer, "viewer@") == "" and hits(viewer, "viewer@") == []
+    assert re.fullmatch(r"/admin/operators/\d+", search_redirect(admin, "viewer@"))
+    assert search_redirect(viewer, "viewer@") == "" and hits(viewer, "viewer@") == []

@@ -23,7 +23,7 @@ ID = f"0x{7:064x}"
 NOBODY_SENDS = "no sender seems to run"
 
 
-def made(visitor: Visitor, **fields: object) -> str:
+def create_webhook(visitor: Visitor, **fields: object) -> str:
     """The id of a webhook that was just made; its secret is on the page once."""
     page = visitor.post("/admin/webhooks/new", {"url": URL, "audience": "everything"} | fields).text
     (public_id,) = set(re.findall(r"/admin/webhooks/(whk_[0-9a-f]{16})", page))
@@ -39,7 +39,7 @@ def attempted(app: Flask, status: int | None, error: str = "") -> Due:
 
 def test_webhook_is_made_tested_removed(network: Flask, database: Database, operator: Visitor) -> None:
     assert "No webhooks yet" in operator.get("/admin/webhooks/").text
-    public_id = made(operator, name="the ledger")
+    public_id = create_webhook(operator, name="the ledger")
     page = f"/admin/webhooks/{public_id}"
     assert "the ledger" in operator.get("/admin/webhooks/").text
     assert "whsec_" not in operator.get(page).text
@@ -57,7 +57,7 @@ def test_webhook_is_made_tested_removed(network: Flask, database: Database, oper
 
 
 def test_missing_sender_is_reported(network: Flask, clock: MovableClock, operator: Visitor) -> None:
-    page = f"/admin/webhooks/{made(operator)}"
+    page = f"/admin/webhooks/{create_webhook(operator)}"
     operator.post(f"{page}/test")
     clock.forward(seconds=60)
     assert NOBODY_SENDS not in operator.get(page).text
@@ -77,7 +77,7 @@ def test_missing_sender_is_reported(network: Flask, clock: MovableClock, operato
 def test_hanging_receiver_is_no_missing_sender(
     audited: Audited, clock: MovableClock, operator: Visitor
 ) -> None:
-    page = f"/admin/webhooks/{made(operator)}"
+    page = f"/admin/webhooks/{create_webhook(operator)}"
     for _ in range(3):
         operator.post(f"{page}/test")
     clock.forward(minutes=2)
@@ -89,13 +89,13 @@ def test_hanging_receiver_is_no_missing_sender(
 
 
 def test_new_secret_is_shown_once(operator: Visitor) -> None:
-    page = f"/admin/webhooks/{made(operator)}"
+    page = f"/admin/webhooks/{create_webhook(operator)}"
     assert "whsec_" in operator.post(f"{page}/rotate").text
     assert "signs until" in operator.get(page).text
 
 
 def test_span_is_replayed(network: Flask, database: Database, clock: MovableClock, operator: Visitor) -> None:
-    public_id = made(operator)
+    public_id = create_webhook(operator)
     page = f"/admin/webhooks/{public_id}"
     operator.post(f"{page}/test")
     attempted(network, 200)
@@ -115,7 +115,7 @@ def test_failed_delivery_is_retried_by_hand(
     database: Database, audited: Audited, clock: MovableClock, operator: Visitor
 ) -> None:
     """Hours before its next attempt, and before the receiver's own Retry-After is over."""
-    public_id = made(operator)
+    public_id = create_webhook(operator)
     page = f"/admin/webhooks/{public_id}"
     for _ in range(2):
         operator.post(f"{page}/test")
@@ -150,8 +150,8 @@ EVM, TEZOS = "0x" + "aB" * 20, "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"
 
 
 def test_accounts_transfers_and_alerts_are_stored(database: Database, operator: Visitor) -> None:
-    made(operator, audience="subjects", accounts=f"{EVM}\n {EVM.lower()} \n{TEZOS}", transfers=ID)
-    made(operator, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
+    create_webhook(operator, audience="subjects", accounts=f"{EVM}\n {EVM.lower()} \n{TEZOS}", transfers=ID)
+    create_webhook(operator, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
     of_subjects, of_alerts = list_subscriptions(database)
     assert (of_subjects.accounts, of_subjects.transfer_ids) == ((EVM.lower(), TEZOS.lower()), (ID,))
     assert (of_alerts.accounts, of_alerts.alerts) == ((), ("stuck", "audit_broken"))
@@ -188,7 +188,7 @@ def test_unknown_webhook_is_not_found(action: str, operator: Visitor) -> None:
 
 
 def test_paused_webhook_sends_nothing(audited: Audited, operator: Visitor) -> None:
-    page = f"/admin/webhooks/{made(operator)}"
+    page = f"/admin/webhooks/{create_webhook(operator)}"
     paused = operator.post(f"{page}/pause", follow_redirects=True).text
     assert "Paused by operator@example.org" in paused
     operator.post(f"{page}/test")

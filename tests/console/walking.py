@@ -95,7 +95,7 @@ class Walk:
         return links.found
 
 
-def tell(app: Flask) -> Visitor:
+def record_activity(app: Flask) -> Visitor:
     """What happened before anybody looks, so that lists have rows and pages have more than one part.
 
     Returns the administrator who did it.

@@ -51,7 +51,7 @@ def client(app: Flask) -> FlaskClient:
     return app.test_client()
 
 
-def bad(n: int = 1, at: float = -50) -> dict[str, Any]:
+def bad_slippage(n: int = 1, at: float = -50) -> dict[str, Any]:
     return about(n, "network.status", at=at, xfer_status=4)
 
 
@@ -72,7 +72,7 @@ def status(client: FlaskClient, n: int = 1) -> tuple[int, int]:
 def test_a_wallets_way_from_6_to_8(
     client: FlaskClient, app: Flask, database: Database, interface: str
 ) -> None:
-    feed(app, sent(1), bad())
+    feed(app, sent(1), bad_slippage())
     assert status(client) == (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE)
     assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     assert status(client) == (Status.TRANSFER_REQUESTING_REFUND, 0)
@@ -96,7 +96,7 @@ def test_a_wallets_way_from_6_to_8(
 
 def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: Database) -> None:
     """Where none was stored before."""
-    feed(app, sent(1), bad(), about(1, "refund.requested"))
+    feed(app, sent(1), bad_slippage(), about(1, "refund.requested"))
     assert ask(client, "http", withdraw_req(transfer_id(1))) == ACCEPTED
     assert stored_requests(database) == []
 
@@ -107,9 +107,9 @@ def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: 
     [
         [sent(1)],
         [sent(1), about(1, "network.status", xfer_status=2)],
-        [sent(1), bad(), about(1, "network.status", at=-40, xfer_status=2)],
-        [sent(1), bad(), released(1)],
-        [sent(1), bad(), about(1, "transfer.delayed")],
+        [sent(1), bad_slippage(), about(1, "network.status", at=-40, xfer_status=2)],
+        [sent(1), bad_slippage(), released(1)],
+        [sent(1), bad_slippage(), about(1, "transfer.delayed")],
         [about(1, "transfer.failed")],
     ],
     ids=["1", "4", "4 after 6", "5", "11", "2"],
@@ -127,7 +127,7 @@ def test_what_is_not_to_be_refunded(
 @pytest.mark.parametrize("interface", INTERFACES)
 @pytest.mark.parametrize("kind", [0, 2, 3, 9])
 def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, interface: str) -> None:
-    feed(app, sent(1), bad())
+    feed(app, sent(1), bad_slippage())
     for xfer_id in (transfer_id(1), ""):
         answer = ask(client, interface, withdraw_req(xfer_id, withdraw_type=kind))
         assert (answer.number, answer.code, answer.reason) == (None, 500, "refund_not_available")
@@ -168,7 +168,7 @@ def test_other_body_is_refused(client: FlaskClient, body: dict[str, Any]) -> Non
 
 def test_the_forms_of_existing_clients(client: FlaskClient, app: Flask) -> None:
     """A space after the path, either alphabet of base64, padded or not, other fields of any kind."""
-    feed(app, sent(1), bad())
+    feed(app, sent(1), bad_slippage())
     raw = withdraw_req(transfer_id(1), req_id=2**64 - 1)
     texts = {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()}
     for path in ("/v1/withdrawLiquidity", "/v2/withdrawLiquidity", "/v1/withdrawLiquidity%20"):
@@ -206,7 +206,7 @@ def test_a_limit_of_ones_own(applications: Applications, shared_database: Shared
 def test_concurrent_refund_requests_store_one(
     app: Flask, database: Database, snapshots: SnapshotSource
 ) -> None:
-    feed(app, sent(1), bad())
+    feed(app, sent(1), bad_slippage())
     message = read_withdraw_request(withdraw_req(transfer_id(1)))
 
     def once(n: int) -> int:

@@ -23,8 +23,8 @@ from tests.feed.services.world import (
     SENDER,
     about,
     address,
+    for_send,
     network,
-    of,
     prepared,
     projections,
     proven,
@@ -171,7 +171,7 @@ def test_report_from_wrong_chain_is_ignored(
     gateway: Gateway, kind: str, fields: dict[str, Any], order: str, database: Database
 ) -> None:
     send = proven(1)
-    elsewhere = of(send, about(1, kind, block=60_000_000, **fields))
+    elsewhere = for_send(send, about(1, kind, block=60_000_000, **fields))
     gateway.take(*((send, elsewhere) if order == "the send first" else (elsewhere, send)))
     answer = gateway.client.post(
         "/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}

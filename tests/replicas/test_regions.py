@@ -239,7 +239,7 @@ def test_refund_can_be_requested_far_away(regions: Regions) -> None:
             taken.append(seconds)
             late += times_late
             seen.append(
-                seconds_until(lambda: status(regions.far, transfer_id) == Status.TRANSFER_REQUESTING_REFUND)
+                seconds_until(lambda: status(regions.far, transfer_id) == Status.TRANSFER_REQUESTING_REFUND)  # noqa: B023
             )
     print(f"refund requested far: {written(taken)} ms, seen there after {written(seen)} ms more, {late} late")
     print(f"reports next to the primary: {written(before)} ms before, {written(reports)} ms meanwhile")

@@ -44,10 +44,10 @@ from tests.feed.services.world import (
     address,
     event,
     feed,
+    for_send,
     forget_events,
     id_of,
     network,
-    of,
     prepared,
     proven,
     released,
@@ -147,14 +147,14 @@ def _of_contracts() -> Events:
     for send, kind in ((own, SendKind.POOL), (far, SendKind.POOL), (to_nowhere, SendKind.DEPOSIT)):
         wd = request(0, kind, ref_id=bytes.fromhex(send["transfer_id"][2:]))
         reported += [
-            of(send, prepared(0, wd)),
-            *(of(send, signed(0, signature(wd, key, kind))) for key in KEYS[:3]),
+            for_send(send, prepared(0, wd)),
+            *(for_send(send, signed(0, signature(wd, key, kind))) for key in KEYS[:3]),
         ]
         reported += [
-            of(send, released(0, block=207, chain_id=2)),
-            of(send, released(0, block=98, chain_id=3)),
-            of(send, about(0, "transfer.confirmed", block=99)),
-            of(send, about(0, "refund.submitted", tx_hash="0x" + "61" * 32, block=106, chain_id=1)),
+            for_send(send, released(0, block=207, chain_id=2)),
+            for_send(send, released(0, block=98, chain_id=3)),
+            for_send(send, about(0, "transfer.confirmed", block=99)),
+            for_send(send, about(0, "refund.submitted", tx_hash="0x" + "61" * 32, block=106, chain_id=1)),
         ]
     wd = request(9, token=bytes.fromhex(address(7009)[2:]))
     reported += [prepared(9, wd), *(signed(9, signature(wd, key)) for key in KEYS[:3])]

@@ -33,8 +33,8 @@ from tests.feed.services.world import (
     SENDER,
     about,
     event,
+    for_send,
     forget_events,
-    of,
     prepared,
     proven,
     released,
@@ -61,13 +61,13 @@ def story(send: dict[str, Any], rng: random.Random) -> Events:
     wd_onchain = request(1, ref_id=bytes.fromhex(send["transfer_id"][2:]))
     reported = [
         send,
-        of(send, about(1, "transfer.confirmed", block=99)),
-        of(send, about(1, "transfer.submitted", at=-200, src_chain_id=1, dst_chain_id=2)),
-        of(send, released(1, block=200, chain_id=2)),
-        of(send, about(1, "transfer.delayed", block=200)),
-        of(send, about(1, "network.status", xfer_status=4)),
-        of(send, prepared(1, wd_onchain)),
-        *(of(send, signed(1, signature(wd_onchain, key))) for key in KEYS[:3]),
+        for_send(send, about(1, "transfer.confirmed", block=99)),
+        for_send(send, about(1, "transfer.submitted", at=-200, src_chain_id=1, dst_chain_id=2)),
+        for_send(send, released(1, block=200, chain_id=2)),
+        for_send(send, about(1, "transfer.delayed", block=200)),
+        for_send(send, about(1, "network.status", xfer_status=4)),
+        for_send(send, prepared(1, wd_onchain)),
+        *(for_send(send, signed(1, signature(wd_onchain, key))) for key in KEYS[:3]),
     ]
     return [reported[0], *rng.sample(reported[1:], rng.randrange(len(reported)))]
 
@@ -79,19 +79,19 @@ def false_reports(send: dict[str, Any], honest: Events, rng: random.Random) -> E
     other = {"src_chain_id": 3, "dst_chain_id": rng.choice([1, 2, 3]), "block": 1}
     reported = [
         send | other | {"id": "false"},
-        of(send, proven(99, at=at, **other)),
+        for_send(send, proven(99, at=at, **other)),
         proven(98, at=at, **other),
-        of(send, about(1, "transfer.submitted", at=at, src_chain_id=3, src_tx_hash=FALSE_HASH)),
-        of(send, released(1, at=at, amount="1", dst_tx_hash=FALSE_HASH, **common)),
-        of(send, about(1, "transfer.delayed", at=at, **common)),
-        of(send, about(1, "transfer.failed", at=at, **common)),
-        of(send, about(1, "transfer.confirmed", at=at, **common)),
-        of(send, about(1, "refund.completed", at=at, **common)),
-        of(send, about(1, "refund.submitted", at=at, tx_hash="0x" + "dd" * 32, **common)),
-        of(send, about(1, "refund.delayed", at=at, delayed_id="0x" + "de" * 32, **common)),
-        of(send, about(1, "refund.requested", at=at)),
-        of(send, about(1, "network.status", at=at, xfer_status=rng.choice([3, 7]))),
-        of(send, prepared(1, request(1, SendKind.POOL, chain=3))),
+        for_send(send, about(1, "transfer.submitted", at=at, src_chain_id=3, src_tx_hash=FALSE_HASH)),
+        for_send(send, released(1, at=at, amount="1", dst_tx_hash=FALSE_HASH, **common)),
+        for_send(send, about(1, "transfer.delayed", at=at, **common)),
+        for_send(send, about(1, "transfer.failed", at=at, **common)),
+        for_send(send, about(1, "transfer.confirmed", at=at, **common)),
+        for_send(send, about(1, "refund.completed", at=at, **common)),
+        for_send(send, about(1, "refund.submitted", at=at, tx_hash="0x" + "dd" * 32, **common)),
+        for_send(send, about(1, "refund.delayed", at=at, delayed_id="0x" + "de" * 32, **common)),
+        for_send(send, about(1, "refund.requested", at=at)),
+        for_send(send, about(1, "network.status", at=at, xfer_status=rng.choice([3, 7]))),
+        for_send(send, prepared(1, request(1, SendKind.POOL, chain=3))),
         event("chain.reorged", chain_id=3, from_block=1),
         event("chain.head", chain_id=3, block=60_000_000),
     ]
@@ -173,9 +173,9 @@ def status(app: Flask) -> int:
     return int(app.test_client().post("/v2/getTransferStatus", json=query).get_json()["status"])
 
 
-REQUEST = of(SENDS[0], prepared(1, request(1, ref_id=bytes.fromhex(SENDS[0]["transfer_id"][2:]))))
+REQUEST = for_send(SENDS[0], prepared(1, request(1, ref_id=bytes.fromhex(SENDS[0]["transfer_id"][2:]))))
 SIGNATURES = [
-    of(SENDS[0], signed(1, signature(base64.b64decode(REQUEST["wd_onchain"]), key))) for key in KEYS[:7]
+    for_send(SENDS[0], signed(1, signature(base64.b64decode(REQUEST["wd_onchain"]), key))) for key in KEYS[:7]
 ]
 EARLY = "2020-01-01T00:00:00Z"
 
@@ -192,7 +192,7 @@ def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, hon
 
 def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     later = SIGNATURES[4:7]
-    decision = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    decision = for_send(SENDS[0], about(1, "network.status", xfer_status=3))
     report_as(app, "hostile", *(decision | {"id": each["id"]} for each in later))
     report_as(app, "a", SENDS[0], REQUEST, *later)
     assert status(app) == Status.TRANSFER_REQUESTING_REFUND
@@ -216,7 +216,7 @@ def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
     """The whole log of a transfer is read with each event about it, and for each stream that begins."""
     report_as(app, "a", SENDS[0])
     named = [
-        of(SENDS[0], line) | {"id": f"{line['type']} {n}"}
+        for_send(SENDS[0], line) | {"id": f"{line['type']} {n}"}
         for n in range(MAX_OF_A_LIMITED // 3 + 1)
         for line in (
             about(1, "network.status", xfer_status=2),
@@ -230,7 +230,7 @@ def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
         "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
         "further ones with a token for all chains"
     }
-    assert report_as(app, "b", of(SENDS[0], about(1, "refund.requested"))).refused
+    assert report_as(app, "b", for_send(SENDS[0], about(1, "refund.requested"))).refused
     assert report_as(app, "b", *named[:5]).repeated == 5
     honest = report_as(app, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
     assert not honest.refused
@@ -238,8 +238,8 @@ def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
 
 
 def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: Audited) -> None:
-    paid = of(SENDS[0], released(1, block=200, chain_id=2))
-    decision = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    paid = for_send(SENDS[0], released(1, block=200, chain_id=2))
+    decision = for_send(SENDS[0], about(1, "network.status", xfer_status=3))
     report_as(app, "hostile", *(decision | {"id": each["id"]} for each in (paid, SENDS[0])), decision)
     report_as(app, "a", SENDS[0], paid)
     retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
@@ -254,9 +254,13 @@ def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:
 
 DIFFERENT = [
     [("b", SENDS[0] | {"id": "other", "block": 60_000_000}), ("a", SENDS[0])],
-    [("a", of(SENDS[0], released(1, block=203, chain_id=3))), ("a", SENDS[0])],
-    [("b", SENDS[0]), ("c", PAID := of(SENDS[0], released(1, amount="77"))), ("b", PAID | {"amount": "78"})],
-    [("hostile", of(SENDS[0], released(1, block=5, chain_id=3))), ("a", SENDS[0])],
+    [("a", for_send(SENDS[0], released(1, block=203, chain_id=3))), ("a", SENDS[0])],
+    [
+        ("b", SENDS[0]),
+        ("c", PAID := for_send(SENDS[0], released(1, amount="77"))),
+        ("b", PAID | {"amount": "78"}),
+    ],
+    [("hostile", for_send(SENDS[0], released(1, block=5, chain_id=3))), ("a", SENDS[0])],
 ]
 
 

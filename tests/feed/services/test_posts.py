@@ -64,7 +64,7 @@ Reported = tuple[str, Events]
 SECONDS = 20.0
 
 
-def made(reported: Sequence[Reported]) -> list[Post]:
+def read_posts(reported: Sequence[Reported]) -> list[Post]:
     return [Post(Sender(name, REPORTERS[name]), read(events)) for name, events in reported]
 
 
@@ -112,7 +112,7 @@ def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> No
     reported = data.draw(posts_of_reporters())
     groups = data.draw(st.lists(st.integers(0, 3), min_size=len(reported), max_size=len(reported)))
     forget_events(app)
-    one_by_one, grouped = made(reported), made(reported)
+    one_by_one, grouped = read_posts(reported), read_posts(reported)
     for post in one_by_one:
         together(app, [post])
     apart = state(database)
@@ -148,7 +148,7 @@ def test_related_posts_are_taken_in_order(
 ) -> None:
     change_part(app, Intake, max_reorg_blocks=40)
     states = []
-    for groups in ([[post] for post in made(reported)], [made(reported)]):
+    for groups in ([[post] for post in read_posts(reported)], [read_posts(reported)]):
         forget_events(app)
         feed(app, *before, reporter="a")
         for group in groups:
@@ -164,14 +164,14 @@ def test_each_post_publishes_its_change(app: Flask, monkeypatch: pytest.MonkeyPa
         published.extend(int(each.change.status) for each in changes)
 
     monkeypatch.setattr("app.feed.projection.transfers.STATUSES_CHANGED", note)
-    together(app, made([("a", [sent(1)]), ("b", [about(1, "transfer.confirmed")])]))
+    together(app, read_posts([("a", [sent(1)]), ("b", [about(1, "transfer.confirmed")])]))
     assert published == [1, 3]
 
 
 def test_grouped_posts_share_statements(app: Flask, database: Database) -> None:
     def posts(first: int) -> list[Post]:
         lines = [[sent(n), about(n, "transfer.confirmed"), released(n)] for n in range(first, first + 8)]
-        return made([(name, events) for name, events in zip("abababab", lines, strict=True)])
+        return read_posts([(name, events) for name, events in zip("abababab", lines, strict=True)])
 
     together(app, posts(1))
     with statements(database.feed) as of_one:
@@ -183,7 +183,9 @@ def test_grouped_posts_share_statements(app: Flask, database: Database) -> None:
 
 
 def test_event_in_two_posts_counts_once(app: Flask) -> None:
-    posts = made([("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])])
+    posts = read_posts(
+        [("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])]
+    )
     together(app, posts)
     assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
         (1, 0, 0), (0, 1, 0), (0, 0, 1),
@@ -191,13 +193,13 @@ def test_event_in_two_posts_counts_once(app: Flask) -> None:
 
 
 def test_each_line_has_its_reporter(app: Flask, database: Database) -> None:
-    together(app, made([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
+    together(app, read_posts([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
     with reading(database.engine) as connection:
         assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
 
 
 @contextmanager
-def held(database: Database) -> Iterator[None]:
+def hold_writer(database: Database) -> Iterator[None]:
     """Until the block ends, nobody else writes."""
     with writing(database.engine):
         yield
@@ -218,7 +220,7 @@ def posting(app: Flask, posts: Sequence[Reported], terms: Callable[[int], Terms]
             outcomes[number] = type(error)
 
     threads = []
-    with held(part_of(app, Database)):
+    with hold_writer(part_of(app, Database)):
         for number in range(len(posts)):
             threads.append(threading.Thread(target=post, args=(number,)))
             threads[-1].start()

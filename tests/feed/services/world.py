@@ -175,7 +175,7 @@ def proven(nonce: int, /, at: float = -100, **changes: Any) -> dict[str, Any]:
     return send | {"transfer_id": "0x" + computed.hex()}
 
 
-def of(send: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+def for_send(send: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
     """The event, about the transfer of this send."""
     return event | {"transfer_id": send["transfer_id"]}
 

@@ -27,7 +27,7 @@ from tests.feed.services.world import (
     SENDER,
     about,
     event,
-    of,
+    for_send,
     prepared,
     proven,
     released,
@@ -81,7 +81,7 @@ def report(client: FlaskClient, *events: Line, token: str = TOKEN) -> dict[str, 
 def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
     """A refund request of a send, and a validator's signature over it."""
     wd_onchain = request(1, ref_id=bytes.fromhex(send["transfer_id"][2:]))
-    return of(send, prepared(1, wd_onchain)), of(send, signed(1, signature(wd_onchain, key)))
+    return for_send(send, prepared(1, wd_onchain)), for_send(send, signed(1, signature(wd_onchain, key)))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_contradicting_nonce_is_refused(client: FlaskClient) -> None:
         assert result["refused"][0]["reason"].startswith("transfer_id: is not the id"), spelled
 
 
-EARLY = of(
+EARLY = for_send(
     SEND, about(1, "transfer.submitted", -9000, src_chain_id=3, dst_chain_id=1, src_tx_hash=OTHER_HASH)
 )
 EARLY |= {"sender": "0x" + "bb" * 20, "symbol": "USDT", "amount": "7"}
@@ -160,7 +160,7 @@ def test_limited_submission_gives_status_1(client: FlaskClient, limited: Callabl
 
 
 def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited: Callable[..., str]) -> None:
-    announced = of(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
+    announced = for_send(SEND, about(1, "transfer.submitted", src_chain_id=1, src_tx_hash="0x" + "11" * 32))
     report(client, EARLY, token=limited(3))
     report(client, refund(SEND)[1])
     assert (answer(client)["status"], answer(client)["src_block_tx_link"]) == (Status.TRANSFER_SUBMITTING, "")
@@ -171,7 +171,7 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
 
 
 def test_limited_submission_places_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = of(SEND, released(1, block=200))
+    paid = for_send(SEND, released(1, block=200))
     report(client, EARLY, token=limited(3))
     report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
     assert status(client) == Status.TRANSFER_COMPLETED
@@ -179,14 +179,14 @@ def test_limited_submission_places_no_release(client: FlaskClient, limited: Call
 
 def test_limited_submission_refuses_nobody(client: FlaskClient, limited: Callable[..., str]) -> None:
     report(client, EARLY, token=limited(3))
-    report(client, of(SEND, about(1, "transfer.failed")), token=limited(1, 2))
+    report(client, for_send(SEND, about(1, "transfer.failed")), token=limited(1, 2))
     assert status(client) == Status.TRANSFER_SUBMITTING, "its submission opens no failure"
-    report(client, of(SEND, about(1, "transfer.submitted", src_chain_id=1)))
+    report(client, for_send(SEND, about(1, "transfer.submitted", src_chain_id=1)))
     assert status(client) == Status.TRANSFER_FAILED
 
 
 def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
-    report(client, EARLY, of(SEND, about(1, "transfer.failed")), token=limited(3))
+    report(client, EARLY, for_send(SEND, about(1, "transfer.failed")), token=limited(3))
     assert status(client) == Status.TRANSFER_SUBMITTING
 
 
@@ -194,7 +194,7 @@ def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Calla
 def test_release_is_placed_by_all_its_reports(
     client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
 ) -> None:
-    paid = of(SEND, released(1, event_id="paid", block=200))
+    paid = for_send(SEND, released(1, event_id="paid", block=200))
     reported = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
     for number in order:
         line, bearer = reported[number]
@@ -203,7 +203,7 @@ def test_release_is_placed_by_all_its_reports(
 
 
 def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = of(SEND, released(1, event_id="paid", block=200))
+    paid = for_send(SEND, released(1, event_id="paid", block=200))
     report(client, paid | {"chain_id": 3}, token=limited(3))
     report(client, SEND, paid)
     assert status(client) == Status.TRANSFER_COMPLETED
@@ -212,9 +212,9 @@ def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: 
 CRASHING = [
     event("chain.reorged", "reorg", chain_id=1, from_block=100),
     SEND,
-    of(SEND, about(1, "transfer.confirmed", event_id="confirmed", block=100)),
-    of(SEND, about(1, "network.status", event_id="status", xfer_status=4)),
-    of(SEND, released(1, event_id="paid", block=200)),
+    for_send(SEND, about(1, "transfer.confirmed", event_id="confirmed", block=100)),
+    for_send(SEND, about(1, "network.status", event_id="status", xfer_status=4)),
+    for_send(SEND, released(1, event_id="paid", block=200)),
     event("liquidity.added", "added", chain_id=1, symbol="USDT", amount="5", block=101),
 ]
 
@@ -256,10 +256,10 @@ def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: p
 
 
 def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, audited: Audited) -> None:
-    junk = [of(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
+    junk = [for_send(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
     report(client, *junk)
     retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
-    result = verdict(post(client, [of(SEND, signed(1, signature(b"x", KEYS[6])))]))
+    result = verdict(post(client, [for_send(SEND, signed(1, signature(b"x", KEYS[6])))]))
     assert result["accepted"] == 1
     assert report(client, junk[0])["accepted"] == 1, "it was accepted before"
 
@@ -270,7 +270,7 @@ def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: A
     retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
     result = verdict(post(client, [early]))
     assert result["refused"][0]["reason"].startswith("signature: ")
-    report(client, of(SEND, about(1, "transfer.confirmed")))
+    report(client, for_send(SEND, about(1, "transfer.confirmed")))
     assert status(client) == Status.TRANSFER_REQUESTING_REFUND
     report(client, rotation("new", 5, at=-1))
     assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
@@ -305,7 +305,7 @@ def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callabl
 
 
 def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: Audited) -> None:
-    paid = of(SEND, released(1, event_id="paid", block=200))
+    paid = for_send(SEND, released(1, event_id="paid", block=200))
     report(client, SEND, paid)
     retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
     report(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)

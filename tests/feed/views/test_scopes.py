@@ -24,8 +24,8 @@ from tests.feed.services.world import (
     about,
     address,
     event,
+    for_send,
     forget_events,
-    of,
     prepared,
     proven,
     released,
@@ -130,7 +130,10 @@ def test_early_event_counts_with_its_send(
     chain, other = (1, 2) if (kind, fields) in SOURCE else (2, 1)
     inside, outside = limited(editing, chain), limited(editing, other)
     send = proven(1)
-    early, foreign = of(send, about(1, kind, **fields)), of(send, about(1, kind, at=-60, **fields))
+    early, foreign = (
+        for_send(send, about(1, kind, **fields)),
+        for_send(send, about(1, kind, at=-60, **fields)),
+    )
     assert reasons(client, inside, early) == {}
     assert reasons(client, outside, foreign) == {}
     assert answer(client, send)["err"]["msg"].startswith("transfer not found")
@@ -149,14 +152,14 @@ def test_export_of_quarantined_events_gives_the_same(
     client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
 ) -> None:
     of_one = limited(editing, 1)
-    refunds = [of(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
+    refunds = [for_send(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
     assert reasons(client, of_one, *refunds) == {}
     exported = list(export_log(database))
     forget_events(app)
     taken = ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES)
     assert (taken.accepted, taken.refused) == (2, [])
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
-    refunds[1] = of(sends[1], refunds[1])
+    refunds[1] = for_send(sends[1], refunds[1])
     post(client, sends)
     assert [answer(client, send)["status"] for send in sends] == [
         Status.TRANSFER_REFUNDED,
@@ -175,11 +178,11 @@ def test_refund_requests_are_of_the_source(client: FlaskClient, editing: Editing
 def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Editing) -> None:
     of_one, of_two = limited(editing, 1), limited(editing, 2)
     send = proven(1)
-    post(client, [of(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
-    assert reasons(client, of_one, of(send, about(1, "transfer.confirmed"))) == {}
-    assert reasons(client, of_two, of(send, released(1))) == {}
+    post(client, [for_send(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
+    assert reasons(client, of_one, for_send(send, about(1, "transfer.confirmed"))) == {}
+    assert reasons(client, of_two, for_send(send, released(1))) == {}
     assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
-    failure = of(send, about(1, "transfer.failed"))
+    failure = for_send(send, about(1, "transfer.failed"))
     assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, failure) == {}
     assert answer(client, send)["status"] == Status.TRANSFER_FAILED
@@ -189,7 +192,7 @@ def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing)
     of_one = limited(editing, 1)
     reorg = event("chain.reorged", chain_id=1, from_block=100)
     send = proven(1)
-    assert reasons(client, of_one, send, reorg, of(send, about(1, "transfer.failed"))) == {}
+    assert reasons(client, of_one, send, reorg, for_send(send, about(1, "transfer.failed"))) == {}
     assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 

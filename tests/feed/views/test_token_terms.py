@@ -29,7 +29,7 @@ def cli(app: Flask) -> FlaskCliRunner:
 
 
 @pytest.fixture
-def at(app: Flask) -> Callable[[float], None]:
+def set_clock(app: Flask) -> Callable[[float], None]:
     """Set the clock of the application to so many seconds after NOW."""
 
     def change(seconds: float) -> None:
@@ -46,12 +46,12 @@ class TestExpiry:
     TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
 
     def test_expired_token_is_refused(
-        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
-        at(3599.9)
+        set_clock(3599.9)
         assert verdict(post(client, [sent(1)], token))["accepted"] == 1
-        at(3600)
+        set_clock(3600)
         for answer in (post(client, [sent(2)], token), client.get(CURSOR, headers=bearer(token))):
             assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
         assert len(logged(app)) == 1
@@ -60,11 +60,11 @@ class TestExpiry:
         with pytest.raises(CredentialRefused, match="is in the past"):
             issue(*editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
 
-    def test_commands_show_expiry(self, cli: FlaskCliRunner, at: Callable[[float], None]) -> None:
+    def test_commands_show_expiry(self, cli: FlaskCliRunner, set_clock: Callable[[float], None]) -> None:
         made = cli.invoke(args=["ingest-tokens", "create", "a", "--expires", "2026-06-01T15:00:00+02:00"])
         assert made.exit_code == 0
         assert "valid until 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
-        at(3601)
+        set_clock(3601)
         assert "expired 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
         wrong = cli.invoke(args=["ingest-tokens", "create", "b", "--expires", "tomorrow"])
         assert "must be a time with an offset" in wrong.stderr
@@ -74,10 +74,10 @@ class TestQuota:
     TERMS = TokenTerms(quota_events=5, quota_seconds=60)
 
     def test_excess_waits_and_nothing_is_partial(
-        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
-        at(20)
+        set_clock(20)
         assert verdict(post(client, heads(0, 3), token))["accepted"] == 3
         answer = post(client, heads(100, 3), token)
         message = refused(answer, 429, "rate_limited")
@@ -86,19 +86,19 @@ class TestQuota:
         assert len(logged(app)) == 3, "nothing of the batch that was over it"
         assert verdict(post(client, heads(100, 2), token))["accepted"] == 2
         assert verdict(post(client, heads(0, 3), token))["repeated"] == 3, "what is repeated is free"
-        at(60)
+        set_clock(60)
         assert verdict(post(client, heads(100, 3), token))["accepted"] == 1
 
     def test_repeated_large_portion_completes(
-        self, client: FlaskClient, app: Flask, editing: Editing, at: Callable[[float], None]
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         portion = heads(0, 12)
         for minute in range(2):
-            at(60 * minute)
+            set_clock(60 * minute)
             assert post(client, portion, token).status_code == 429
             assert len(logged(app)) == 5 * (minute + 1)
-        at(120)
+        set_clock(120)
         assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
 
     def test_refused_and_unreadable_lines_count(self, client: FlaskClient, editing: Editing) -> None:
@@ -162,7 +162,7 @@ class TestRotation:
             issue(*editing, new_token("relayer-1"), actor=TESTER)
 
     def test_expired_token_makes_room(
-        self, app: Flask, editing: Editing, at: Callable[[float], None]
+        self, app: Flask, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         issue(
             *editing,
@@ -170,24 +170,24 @@ class TestRotation:
             actor=TESTER,
         )
         issue(*editing, second_token("r", expires_at=NOW + timedelta(seconds=20)), actor=TESTER)
-        at(10)
+        set_clock(10)
         assert issue(
             *editing_of(app), second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER
         ).text
 
     def test_second_token_inherits_lifetime(
-        self, app: Flask, client: FlaskClient, editing: Editing, at: Callable[[float], None]
+        self, app: Flask, client: FlaskClient, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         issue(
             *editing,
             new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
             actor=TESTER,
         )
-        at(5)
+        set_clock(5)
         token = issue(*editing_of(app), second_token("r"), actor=TESTER).text
-        at(13.9)
+        set_clock(13.9)
         assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
-        at(14)
+        set_clock(14)
         assert post(client, heads(1, 1), token).status_code == 401
 
     def test_key_of_other_token_is_not_revoked(self, cli: FlaskCliRunner, editing: Editing) -> None:

@@ -95,7 +95,7 @@ def test_number_of_polls_is_bounded(median: int, p90: int, until: int, most: int
     assert len(polls(until, RouteTimes(median, p90))) - 1 <= most
 
 
-def at(
+def progress_at(
     status: Status,
     *,
     sent: float | None = None,
@@ -138,7 +138,7 @@ TIMES = RouteTimes(600, 840)
 )
 def test_who_acts_next(status: Status, actor: NextActor) -> None:
     final_by = FinalBy.BLOCK if actor is NextActor.NOBODY else None
-    progress = at(status, sent=100, times=TIMES, final_by=final_by)
+    progress = progress_at(status, sent=100, times=TIMES, final_by=final_by)
     assert progress.next_actor is actor
     assert progress.terminal == (actor is NextActor.NOBODY) == (progress == over(FinalBy.BLOCK))
     assert (progress.next_poll_seconds == 0) == progress.terminal
@@ -146,7 +146,7 @@ def test_who_acts_next(status: Status, actor: NextActor) -> None:
 
 @pytest.mark.parametrize("status", sorted(FINISHED_STATUSES))
 def test_finished_but_not_final_is_polled_by_its_age(status: Status) -> None:
-    progress = at(status, sent=700, since=80, times=TIMES, final_by=None)
+    progress = progress_at(status, sent=700, since=80, times=TIMES, final_by=None)
     assert (progress.terminal, progress.next_actor) == (False, NextActor.NETWORK)
     assert progress.next_poll_seconds == 80 // AFTER_THE_MEDIAN  # age of the status, not of the send
     assert progress.final_by is None
@@ -154,23 +154,23 @@ def test_finished_but_not_final_is_polled_by_its_age(status: Status) -> None:
 
 def test_route_counts_from_send_until_end() -> None:
     waiting = Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    assert at(waiting, sent=200, since=10, times=TIMES).next_poll_seconds == 100
-    assert at(waiting, sent=700, since=10, times=TIMES).next_poll_seconds == 30
-    assert at(waiting, sent=1_640, since=10, times=TIMES).next_poll_seconds == 100
-    assert at(waiting, sent=200, since=10, times=UNKNOWN_TIMES).next_poll_seconds == 25
+    assert progress_at(waiting, sent=200, since=10, times=TIMES).next_poll_seconds == 100
+    assert progress_at(waiting, sent=700, since=10, times=TIMES).next_poll_seconds == 30
+    assert progress_at(waiting, sent=1_640, since=10, times=TIMES).next_poll_seconds == 100
+    assert progress_at(waiting, sent=200, since=10, times=UNKNOWN_TIMES).next_poll_seconds == 25
 
 
 def test_status_age_counts_without_route() -> None:
-    announced = at(Status.TRANSFER_SUBMITTING, since=400, times=TIMES)
-    delayed = at(Status.TRANSFER_DELAYED, sent=5_000, since=400, times=TIMES)
-    refunding = at(Status.TRANSFER_CONFIRMING_YOUR_REFUND, sent=5_000, since=400, times=TIMES)
+    announced = progress_at(Status.TRANSFER_SUBMITTING, since=400, times=TIMES)
+    delayed = progress_at(Status.TRANSFER_DELAYED, sent=5_000, since=400, times=TIMES)
+    refunding = progress_at(Status.TRANSFER_CONFIRMING_YOUR_REFUND, sent=5_000, since=400, times=TIMES)
     assert {each.next_poll_seconds for each in (announced, delayed, refunding)} == {50}
 
 
 def test_poll_is_unhurried_without_a_time() -> None:
-    assert at(Status.TRANSFER_UNKNOWN, since=None, times=TIMES).next_poll_seconds == UNHURRIED
-    assert at(Status.TRANSFER_TO_BE_REFUNDED, sent=9_000, times=TIMES).next_poll_seconds == UNHURRIED
+    assert progress_at(Status.TRANSFER_UNKNOWN, since=None, times=TIMES).next_poll_seconds == UNHURRIED
+    assert progress_at(Status.TRANSFER_TO_BE_REFUNDED, sent=9_000, times=TIMES).next_poll_seconds == UNHURRIED
 
 
 def test_a_send_ahead_of_the_clock() -> None:
-    assert at(Status.TRANSFER_SUBMITTING, sent=-300, times=TIMES).next_poll_seconds == 150
+    assert progress_at(Status.TRANSFER_SUBMITTING, sent=-300, times=TIMES).next_poll_seconds == 150

@@ -49,7 +49,7 @@ def change(database: Database, statement: Any) -> None:
         connection.execute(statement)
 
 
-def shown(database: Database) -> dict[str, tuple[int, str]]:
+def shown_anomalies(database: Database) -> dict[str, tuple[int, str]]:
     """Id and fingerprint of every anomaly by its subject, as the console shows them."""
     with reading(database.engine) as connection:
         rows = connection.execute(select(Anomaly.__table__)).all()
@@ -92,7 +92,7 @@ def test_they_are_listed_counted_and_acknowledged(app: Flask, database: Database
 
 
 def test_first_acknowledgement_is_retained(database: Database, audited: Audited) -> None:
-    fingerprints = dict(shown(database).values())
+    fingerprints = dict(shown_anomalies(database).values())
     acknowledge(*audited, fingerprints, actor=ALICE)
     assert acknowledge(*audited, fingerprints, actor=BOB).record_id is None
     assert set(acknowledged(database).values()) == {(NOON, ALICE.name)}
@@ -109,7 +109,7 @@ def test_first_acknowledgement_is_retained(database: Database, audited: Audited)
 def test_changed_anomaly_refuses_acknowledgement(
     database: Database, audited: Audited, statement: Any
 ) -> None:
-    fingerprints = dict(shown(database).values())
+    fingerprints = dict(shown_anomalies(database).values())
     change(database, statement)
     with pytest.raises(Conflict):
         acknowledge(*audited, fingerprints, actor=ALICE)
@@ -118,7 +118,7 @@ def test_changed_anomaly_refuses_acknowledgement(
 
 def test_negative_pool_is_acknowledged_as_it_is(database: Database, audited: Audited) -> None:
     """Its figures and time may."""
-    number, fingerprint = shown(database)["pool:1:USDT"]
+    number, fingerprint = shown_anomalies(database)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)
     change(database, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
     assert acknowledge(*audited, {number: fingerprint}, actor=ALICE).record_id == 1

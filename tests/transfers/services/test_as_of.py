@@ -64,7 +64,7 @@ def replica(app: Flask, tmp_path: Path) -> Iterator[Behind]:
     engine.dispose()
 
 
-def shown(app: Flask) -> set[tuple[TransferHistoryStatus, datetime | None]]:
+def look_up_statuses(app: Flask) -> set[tuple[TransferHistoryStatus, datetime | None]]:
     """By each look-up, the status and the time."""
     parts = part_of(app, Database), part_of(app, SnapshotSource)
     (listed,) = transfer_statuses(*parts, [THE_ONE])
@@ -79,9 +79,9 @@ def test_it_is_that_of_the_replica_which_answers(app: Flask, replica: Behind, ca
     database = part_of(app, Database)
     change_part(app, Database, cached=type(database.cached)(cached_seconds, database.cached._writes))
     ended = {(TransferHistoryStatus.TRANSFER_COMPLETED, LATER)}
-    assert shown(app) == ended
+    assert look_up_statuses(app) == ended
     replica.used = True
-    assert shown(app) == {(TransferHistoryStatus.TRANSFER_SUBMITTING, NOW)}
+    assert look_up_statuses(app) == {(TransferHistoryStatus.TRANSFER_SUBMITTING, NOW)}
     replica.used = False
-    statuses = {status for status, _ in shown(app)}
+    statuses = {status for status, _ in look_up_statuses(app)}
     assert statuses == {TransferHistoryStatus.TRANSFER_COMPLETED}

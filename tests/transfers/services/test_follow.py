@@ -88,7 +88,7 @@ def all_changes(database: Database, key: Key, after: Position = BEGINNING) -> li
     return list(published.changes)
 
 
-def shown(changes: list[PlacedChange]) -> Changes:
+def status_changes(changes: list[PlacedChange]) -> Changes:
     return [
         (each.change.transfer_id, int(each.change.previous_status), int(each.change.status))
         for each in changes
@@ -196,8 +196,8 @@ def test_request_follows_all_earlier_changes(app: Flask, database: Database) -> 
 @pytest.mark.every_database
 def test_transfer_is_reported_once_listed(app: Flask, database: Database) -> None:
     feed(app, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
-    assert shown(all_changes(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert shown(all_changes(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert status_changes(all_changes(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert status_changes(all_changes(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
     assert [str(each.position) for each in all_changes(database, ACCOUNT)] == ["2", "3"]
     assert all_changes(database, account_key("0x" + "bb" * 20)) == []
 
@@ -216,12 +216,12 @@ def test_time_before_journal_is_one_change(app: Flask, database: Database) -> No
     feed(app, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
     begin_journal(database, 4)
     first = all_changes(database, IDS[0])
-    assert (shown(first), str(first[0].position)) == ([(IDS[0], 0, 5)], "4")
+    assert (status_changes(first), str(first[0].position)) == ([(IDS[0], 0, 5)], "4")
     assert all_changes(database, IDS[0], Position(4)) == []
     assert [each.change.refund_reason for each in all_changes(database, IDS[1])] == [4]
     feed(app, sent(3), about(1, "refund.completed"), released(3))
-    assert shown(all_changes(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
-    assert shown(all_changes(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
+    assert status_changes(all_changes(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
+    assert status_changes(all_changes(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
 
 
 @pytest.mark.every_database
@@ -230,7 +230,7 @@ def test_later_journal_makes_account_reread(app: Flask, database: Database) -> N
     begin_journal(database, 2)
     feed(app, released(1))
     assert published_after(database, ACCOUNT, Position(1)).changes is None
-    assert shown(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
+    assert status_changes(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])

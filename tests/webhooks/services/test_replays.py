@@ -23,7 +23,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.feed.services.world import about, feed, of, proven, released
+from tests.feed.services.world import about, feed, for_send, proven, released
 from tests.webhooks.services.hooks import deliveries, published, to_everything
 
 SEND = proven(1)
@@ -72,7 +72,7 @@ def statuses(database: Database) -> list[tuple[int, int, bool]]:
 
 def test_misplaced_release_is_taken_back(app: Flask, database: Database, audited: Audited) -> None:
     to_everything(app)
-    paid = of(SEND, released(1, event_id="paid", block=200))
+    paid = for_send(SEND, released(1, event_id="paid", block=200))
     feed(app, SEND)
     limited(app, paid, 2)
     feed(app, paid | {"chain_id": 1})
@@ -90,7 +90,7 @@ def test_misplaced_release_is_taken_back(app: Flask, database: Database, audited
 
 def test_replay_without_changes_sends_nothing(app: Flask, database: Database, audited: Audited) -> None:
     to_everything(app)
-    feed(app, SEND, of(SEND, about(1, "transfer.confirmed")))
+    feed(app, SEND, for_send(SEND, about(1, "transfer.confirmed")))
     before, seen = len(deliveries(database)), statuses(database)
     replay(*audited, actor=TESTER)
     replay(*audited, actor=TESTER)
