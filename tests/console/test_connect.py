@@ -51,7 +51,7 @@ def test_chain_connects_without_example(operator: Visitor, database: Database) -
     assert records(database)[-1].detail == "connect Base (chain 8453): 2 opening validators"
 
 
-def test_chain_connects_with_its_rows(operator: Visitor, database: Database) -> None:
+def test_connecting_chain_adds_dependent_rows(operator: Visitor, database: Database) -> None:
     form = form_of(operator.get(PATH))
     assert form["token0_take"] == "1"
     assert form["token1_take"] == "0", "CELR has no pool"
@@ -117,7 +117,7 @@ def test_pinned_fee_is_not_copied(operator: Visitor, database: Database, editing
         ({"route0_fee": "x"}, "“x” is not a number. Enter digits, such as 12.5."),
     ],
 )
-def test_error_is_shown_at_its_field(
+def test_connect_form_shows_error_and_stores_fields(
     operator: Visitor, database: Database, fields: dict[str, str], words: str
 ) -> None:
     answer = send(operator, PATH, **BASE | fields)
@@ -143,7 +143,7 @@ def with_rows(app: Flask, **rows: list[dict[str, Any]]) -> None:
     import_network(*editing_of(app), json.dumps(now).encode(), actor=TESTER)
 
 
-def test_token_connects_with_its_rows(operator: Visitor, network: Flask, database: Database) -> None:
+def test_connecting_token_adds_dependent_rows(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, chains=[build.chain(8453, "Base")])
     path = TOKEN.format(chain=8453, symbol="USDT")
     page = operator.get(path)
@@ -187,7 +187,7 @@ def test_second_chain_gets_routes_to_first(operator: Visitor, network: Flask, da
     assert there["perc_fee_tiers"] == [{"from": "0", "ppm": 400}]
 
 
-def test_token_without_other_pool_gets_one(operator: Visitor, network: Flask, database: Database) -> None:
+def test_connecting_token_adds_first_pool(operator: Visitor, network: Flask, database: Database) -> None:
     with_rows(network, tokens=[build.token(1, "DAI", CONTRACT, 18)])
     path = TOKEN.format(chain=10, symbol="DAI")
     assert "Ethereum has no pool" in operator.get(path).text
@@ -198,7 +198,7 @@ def test_token_without_other_pool_gets_one(operator: Visitor, network: Flask, da
 
 
 @pytest.mark.parametrize("more", ["pools", "routes"])
-def test_token_copies_its_fullest_chain(operator: Visitor, network: Flask, more: str) -> None:
+def test_connecting_token_copies_chain_with_most_rows(operator: Visitor, network: Flask, more: str) -> None:
     """The one that has most of its pools or routes."""
     chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
     routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
@@ -262,7 +262,7 @@ def test_unpicked_rows_are_left_out(operator: Visitor, database: Database) -> No
     assert len(document(database)["routes"]) == 4
 
 
-def test_first_chain_needs_no_example(app: Flask) -> None:
+def test_connect_form_opens_on_empty_network(app: Flask) -> None:
     operator = signed_in(app, Role.OPERATOR)
     assert 'name="explore_url"' in operator.get("/admin/connect/").text
     assert "Connect one" in operator.get("/admin/chains/").text

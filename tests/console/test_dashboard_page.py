@@ -102,7 +102,7 @@ def test_refresh_needs_sign_in(app: Flask, network: Flask) -> None:
     assert "refresh" not in answer.location, "parts without a page are nothing to come back to"
 
 
-def test_refresh_keeps_no_session_open(clock: MovableClock, operator: Visitor) -> None:
+def test_automatic_refresh_does_not_extend_session(clock: MovableClock, operator: Visitor) -> None:
     for _ in range(7):
         assert operator.get(REFRESH).status_code == 200
         clock.forward(minutes=8)

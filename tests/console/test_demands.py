@@ -117,7 +117,7 @@ def test_no_password_takes_long_to_check() -> None:
     assert process_time() - started < 5
 
 
-def test_neither_is_the_email_with_a_digit() -> None:
+def test_password_refuses_email_with_digit() -> None:
     assert why_refused(f"{VIEWER}1", VIEWER)
 
 

@@ -34,7 +34,7 @@ def apply(visitor: Visitor, page: TestResponse, *rows: str, **fields: Any) -> Te
     return visitor.post("/admin/document/apply", form_of(page) | {"row": list(rows)} | fields)
 
 
-def test_it_is_exported_and_has_no_drift(operator: Visitor, database: Database) -> None:
+def test_exported_document_compares_without_difference(operator: Visitor, database: Database) -> None:
     answer = operator.get("/admin/document/network.json")
     assert answer.data == export_network(database)
     assert "attachment" in answer.headers["Content-Disposition"]
@@ -43,7 +43,7 @@ def test_it_is_exported_and_has_no_drift(operator: Visitor, database: Database) 
     assert "No difference" in page.text
 
 
-def test_drift_is_shown_and_changes_nothing(app: Flask, network: Flask, database: Database) -> None:
+def test_viewer_sees_drift_and_cannot_apply(app: Flask, network: Flask, database: Database) -> None:
     before = export_network(database)
     viewer = signed_in(app, Role.VIEWER)
     page = compared(viewer, changed_file())

@@ -110,7 +110,7 @@ def test_passing_tolerance_is_filled_in(sandbox: Flask, viewer: Visitor) -> None
     assert heading(viewer.get(unescape(link[1])).text).startswith("Receives ")
 
 
-def test_human_units_and_smallest_are_the_same(sandbox: Flask, viewer: Visitor) -> None:
+def test_estimate_is_equal_in_human_and_smallest_units(sandbox: Flask, viewer: Visitor) -> None:
     human = estimate_page(viewer, **GOOD | {"amount": "1 000.25"})
     smallest = estimate_page(viewer, **GOOD | {"amount": "1000250000", "unit": "smallest"})
     assert terms(human) == terms(smallest)

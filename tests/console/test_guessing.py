@@ -104,7 +104,7 @@ def test_concurrent_codes_are_limited(app: Flask, database: Database) -> None:
 
 
 @pytest.mark.every_database
-def test_concurrent_tries_leave_nothing_behind(database: Database, audited: Audited) -> None:
+def test_concurrent_guesses_count_only_failures(database: Database, audited: Audited) -> None:
     """Right tries and wrong ones of many threads: as many failures are counted as there were wrong ones."""
     guess = Guess("x@example.org", "192.0.2.1")
 
@@ -123,7 +123,7 @@ def test_concurrent_tries_leave_nothing_behind(database: Database, audited: Audi
 
 
 @pytest.mark.every_database
-def test_success_does_not_lengthen_others_wait(
+def test_successful_sign_in_leaves_wait_of_network(
     clock: MovableClock, database: Database, audited: Audited
 ) -> None:
     for number in range(20):
@@ -164,7 +164,7 @@ def test_guesses_count_while_the_feed_writes(database: Database, audited: Audite
         (["::ffff:192.0.2.1", "::ffff:192.0.2.2"], 2),
     ],
 )
-def test_ipv6_network_is_one_guesser(app: Flask, addresses: list[str], validated: int) -> None:
+def test_guesses_of_ipv6_network_count_together(app: Flask, addresses: list[str], validated: int) -> None:
     add_account(app, Role.VIEWER)
     answers = [Visitor(app, address).sign_in(VIEWER, "wrong password").text for address in addresses]
     assert sum(WAIT not in answer for answer in answers) == validated
@@ -259,7 +259,7 @@ def test_browser_proof_is_bound_and_ends(
     assert not comes_in(fresh), "signing out everywhere ends it, too"
 
 
-def test_known_browser_needs_no_place_in_queue(
+def test_known_browser_bypasses_guess_queue(
     app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     """While strangers wait for theirs. They see the same, whether or not the account exists."""
@@ -295,7 +295,7 @@ def test_what_cannot_be_right_counts(app: Flask) -> None:
     assert WAIT in visitor.sign_in(VIEWER).text
 
 
-def test_bodies_that_are_no_form_count(app: Flask) -> None:
+def test_json_bodies_count_as_guesses(app: Flask) -> None:
     visitor = Visitor(app)
     answers = [
         visitor.client.post("/admin/sign-in", data="[]", content_type="application/json") for _ in range(7)
@@ -309,7 +309,7 @@ def test_bodies_that_are_no_form_count(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_clock_set_back_locks_nobody_out(app: Flask, clock: MovableClock) -> None:
+def test_wait_ends_after_clock_is_set_back(app: Flask, clock: MovableClock) -> None:
     """After it was corrected nobody waits for more than a guesser would."""
     add_account(app, Role.VIEWER)
     visitor = Visitor(app, "192.0.2.66")
@@ -452,7 +452,7 @@ class Connection:
 
 
 @pytest.mark.parametrize("seconds", [0.001, 60], ids=["while it waits", "when its turn comes"])
-def test_guess_of_client_who_left_is_unchecked(
+def test_queue_drops_guess_of_closed_connection(
     app: Flask, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     """Nor counted. It has no place in the queue."""

@@ -51,7 +51,7 @@ def test_every_page_shows_stops_and_reasons(app: Flask, operator: Visitor, clock
     assert banner(operator) == ""
 
 
-def test_banner_names_who_stopped_it(operator: Visitor, editing: Editing, clock: MovableClock) -> None:
+def test_banner_names_author_of_stop(operator: Visitor, editing: Editing, clock: MovableClock) -> None:
     rows = small_network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "by the file"}
     import_network(*editing, text(rows), actor=TESTER)
@@ -95,7 +95,7 @@ def test_several_are_stopped_and_resumed_at_once(operator: Visitor, database: Da
     assert stopped(database) == {}
 
 
-def test_retired_chain_is_no_incident(operator: Visitor, database: Database) -> None:
+def test_banner_omits_retired_chain(operator: Visitor, database: Database) -> None:
     stop(operator, 1, "Ethereum", "shut down")
     save(operator, "/admin/chains/1", retired="1")
     assert "shut down" not in banner(operator)

@@ -105,7 +105,7 @@ def out(visitor: Visitor) -> str:
 
 
 @pytest.mark.every_database
-def test_other_browser_sees_why_it_is_out(app: Flask, network: Flask, viewer: Visitor) -> None:
+def test_other_browser_shows_sign_out_everywhere(app: Flask, network: Flask, viewer: Visitor) -> None:
     there, third = Visitor(app), Visitor(app)
     there.sign_in(VIEWER)
     third.sign_in(VIEWER)

@@ -79,7 +79,7 @@ def reencrypted(app: Flask, *options: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_secret_is_read_under_its_key() -> None:
+def test_secret_is_decrypted_by_named_key() -> None:
     keys = CodeKeys("present", ["old"])
     secret = keys.factory().new().to_json(encrypt=True)
     for name in keys.by_name:
@@ -170,7 +170,7 @@ def test_secrets_of_the_first_versions_are_read(open_app: OpenApp, unnamed: str)
     assert signs_in(app, unnamed)
 
 
-def test_nobody_guesses_which_key_they_are_under(open_app: OpenApp, unnamed: str) -> None:
+def test_reencryption_requires_key_of_unnamed_secrets(open_app: OpenApp, unnamed: str) -> None:
     """Under a wrong key they would be lost: nothing distinguishes it from the right one."""
     app = open_app(secret_key=SECOND, secret_keys_old=(FIRST,))
     code, shown_text = reencrypted(app)

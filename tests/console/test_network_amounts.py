@@ -250,7 +250,7 @@ def with_stops(app: Flask, *stops: bool) -> None:
 
 
 @pytest.mark.parametrize("stops", list(product((False, True), repeat=3)))
-def test_one_choice_sets_all_token_stops(
+def test_state_choice_sets_all_token_stops(
     operator: Visitor, network: Flask, database: Database, stops: tuple[bool, ...]
 ) -> None:
     path = page_of(database, "tokens", 1, "USDT")

@@ -226,7 +226,7 @@ def test_pool_shows_its_balance(operator: Visitor, database: Database) -> None:
     assert "liquidity_added" not in form_of(page)
 
 
-def test_numbers_that_no_row_has(operator: Visitor) -> None:
+def test_edit_pages_of_unknown_rows_answer_404(operator: Visitor) -> None:
     for section in NEW:
         for key in (0, 999_999, 10**30):
             assert operator.get(f"/admin/{section}/{key}").status_code == 404

@@ -33,7 +33,7 @@ def test_effects_are_shown_in_words(operator: Visitor, database: Database) -> No
     assert document(database)["routes"][0]["base_fee"] == "605437528092011966"
 
 
-def test_later_editor_sees_what_changed(app: Flask, operator: Visitor, database: Database) -> None:
+def test_concurrent_edit_shows_the_other_change(app: Flask, operator: Visitor, database: Database) -> None:
     path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
     second = other_operator(app)
     form = second.get(path)
@@ -262,7 +262,7 @@ def test_base_fees_are_saved_as_previewed(operator: Visitor, network: Flask, dat
     assert "3000000" in [row["base_fee"] for row in document(database)["routes"]]
 
 
-def test_proposal_is_no_version_to_restore(app: Flask, network: Flask, database: Database) -> None:
+def test_restore_refuses_proposal(app: Flask, network: Flask, database: Database) -> None:
     """A proposal may have fields and rows that its reader could not edit, and nobody approved them."""
     add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
     operator = signed_in(app, Role.OPERATOR)

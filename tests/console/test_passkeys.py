@@ -70,7 +70,7 @@ def test_passkey_replaces_password(app: Flask) -> None:
 
 
 @pytest.mark.every_database
-def test_passkey_is_its_owners_second_factor(app: Flask) -> None:
+def test_sign_in_completes_with_own_passkey(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
     answer = visitor.sign_in(VIEWER)
     assert answer.location.startswith("/admin/sign-in/passkey")
@@ -239,7 +239,7 @@ def test_guesser_does_not_lock_out_passkey(app: Flask) -> None:
     assert visitor.inside
 
 
-def test_foreign_passkey_is_no_second_factor(app: Flask) -> None:
+def test_sign_in_refuses_passkey_of_other_account(app: Flask) -> None:
     device = with_passkey(app)
     other = signed_in(app, Role.OPERATOR)
     assert add_passkey(other, Authenticator()).status_code == 302
@@ -273,7 +273,7 @@ def test_passkeys_are_named_listed_and_removed(app: Flask, database: Database, v
     assert "You have no passkey “laptop”. Reload the page." in viewer.get("/admin/account/").text
 
 
-def test_who_wants_json_gets_no_fault(viewer: Visitor) -> None:
+def test_passkey_pages_answer_json_requests(viewer: Visitor) -> None:
     add_passkey(viewer, Authenticator())
     for path in ("/admin/account/passkey", "/admin/account/", "/admin/sign-in/passkey"):
         assert viewer.get(path, headers={"Accept": "application/json"}).status_code < 500, path

@@ -104,7 +104,7 @@ def test_empty_search_explains_itself(app: Flask, typed: str) -> None:
         "https://",
     ],
 )
-def test_odd_texts_find_nothing(app: Flask, sandbox: Flask, typed: str) -> None:
+def test_search_for_odd_text_shows_no_results(app: Flask, sandbox: Flask, typed: str) -> None:
     answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
     assert answer.status_code == 200
     assert "No results" in answer.text

@@ -62,7 +62,7 @@ def doors(tmp_path: Path) -> Any:
     return lambda **changes: create_app(make_settings(url, **{"doors": ALL_DOORS} | changes)).test_client()
 
 
-def test_without_key_console_requires_one(doors: Any) -> None:
+def test_console_without_secret_key_answers_503(doors: Any) -> None:
     answer = doors(secret_key="").get("/admin/")
     assert answer.status_code == 503
     assert "SECRET_KEY" in answer.text

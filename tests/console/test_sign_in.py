@@ -261,7 +261,7 @@ def test_last_administrator_stays(change: dict[str, Any], database: Database, ad
     assert find_account(database, email=email_of(Role.ADMIN)) == account
 
 
-def test_old_form_of_an_account_undoes_no_change(app: Flask, database: Database) -> None:
+def test_outdated_account_form_is_refused(app: Flask, database: Database) -> None:
     """It writes every field as it shows it, so what another administrator has set meanwhile would be lost."""
     admin, account = signed_in(app, Role.ADMIN), add_account(app, Role.OPERATOR)
     path = f"/admin/operators/{account}"

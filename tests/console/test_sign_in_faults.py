@@ -178,7 +178,7 @@ def test_password_works_from_any_keyboard(app: Flask, password: str, editing: Ed
         "https:evil.example",
     ],
 )
-def test_foreign_next_counts_as_no_failure(app: Flask, target: str, database: Database) -> None:
+def test_sign_in_ignores_foreign_next(app: Flask, target: str, database: Database) -> None:
     add_account(app, Role.VIEWER)
     visitor = Visitor(app)
     fields = {"email": VIEWER, "password": PASSWORD, "next": target}
@@ -312,7 +312,7 @@ def addresses(app: Flask) -> list[tuple[str, str]]:
 
 
 @pytest.mark.every_database
-def test_no_address_has_it(app: Flask, network: Flask, admin: Visitor) -> None:
+def test_huge_number_in_address_answers_404(app: Flask, network: Flask, admin: Visitor) -> None:
     sent = addresses(app)
     assert len(sent) > 10
     for method, path in sent:

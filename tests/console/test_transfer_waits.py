@@ -97,7 +97,7 @@ def test_refund_list_and_page_agree(sandbox: Flask, viewer: Visitor) -> None:
         assert words in part(viewer.get(f"/admin/transfers/{each.transfer_id}").text)
 
 
-def test_unfinished_status_shows_what_is_missing(sandbox: Flask, viewer: Visitor) -> None:
+def test_page_of_unfinished_transfer_shows_missing_step(sandbox: Flask, viewer: Visitor) -> None:
     for of in SANDBOX_TRANSFERS:
         page = viewer.get(f"/admin/transfers/{of.transfer_id}").text
         assert ("Waits for" in page) == (of.status not in FINISHED_STATUSES), of
@@ -115,7 +115,7 @@ def test_unfinished_status_shows_what_is_missing(sandbox: Flask, viewer: Visitor
         (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, r" [\d ]+ blocks are known on top of block [\d ]+\."),
     ],
 )
-def test_unfinal_transaction_shows_its_depth(
+def test_page_of_unfinal_transaction_shows_depth(
     app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
@@ -129,14 +129,14 @@ def test_unfinal_transaction_shows_its_depth(
         (Status.TRANSFER_CONFIRMING_YOUR_REFUND, 0, "The report that its transaction on Polygon is final"),
     ],
 )
-def test_deep_transaction_lacks_its_report(
+def test_page_of_final_transaction_shows_missing_report(
     app: Flask, sandbox: Flask, status: Status, variant: int, words: str
 ) -> None:
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{sandbox_id(status, variant)}").text
     assert f"Missing {words}" in part(page)
 
 
-def test_held_payout_reads_alike_for_all(app: Flask, sandbox: Flask) -> None:
+def test_delayed_payout_has_operator_and_user_words(app: Flask, sandbox: Flask) -> None:
     """Somebody has to call the contract after the delay: it is not paid by itself."""
     held = sandbox_id(Status.TRANSFER_DELAYED)
     assert "somebody has to call executeDelayedTransfer" in part(
@@ -152,7 +152,7 @@ def test_refund_shows_reason_of_refusal(app: Flask, sandbox: Flask, status: int)
     assert re.search(f"Refused because ({'|'.join(REFUND_REASONS.values())})", page)
 
 
-def test_every_value_has_its_words() -> None:
+def test_every_enum_member_has_words() -> None:
     assert STATUS_WORDS.keys() == set(Status)
     assert KIND_WORDS.keys() == set(SendKind)
     assert STAGE_WORDS.keys() == set(StageName)

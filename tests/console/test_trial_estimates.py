@@ -75,7 +75,7 @@ def test_unfit_curve_is_not_copied(console: Visitor, liquidity: str, words: str)
     assert form_of(page)["route0_rate"] == ""
 
 
-def test_curve_is_copied_where_it_fits(console: Visitor, database: Database) -> None:
+def test_connecting_token_copies_fitting_curve(console: Visitor, database: Database) -> None:
     preview = connect(console, "5000000")
     assert "Connect USDT on Celo?" in preview.text
     assert "Trial estimates" in preview.text
@@ -183,7 +183,7 @@ def test_pool_that_unfits_a_curve_is_confirmed(console: Visitor) -> None:
     assert 'name="typed"' in preview.text
 
 
-def test_change_that_opens_no_route_tries_none(console: Visitor) -> None:
+def test_preview_shows_trials_only_for_changed_routes(console: Visitor) -> None:
     for path, fields in (("/admin/chains/1", {"name": "Main"}), ("/admin/pools/1", {"epoch_seconds": "60"})):
         assert ("Trial estimates" in send(console, path, **fields).text) == ("pools" in path)
 
@@ -201,7 +201,7 @@ def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
 
-def test_fee_of_far_route_needs_no_symbol(console: Visitor, database: Database) -> None:
+def test_fee_change_of_unmoved_route_needs_no_typed_symbol(console: Visitor, database: Database) -> None:
     leave(database, MOST, 42161)
     preview = send(console, "/admin/routes/1", base_fee="2")
     assert "The change does not move it" in preview.text

@@ -286,16 +286,14 @@ def test_every_posting_route_is_tested(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("route", [*WAITS, *AT_ONCE])
-def test_unguarded_it_changes_something(
-    filled: Flask, database: Database, route: str, admin: Visitor
-) -> None:
+def test_unguarded_route_changes_state(filled: Flask, database: Database, route: str, admin: Visitor) -> None:
     before = state(database)
     (WAITS | AT_ONCE)[route](admin, filled, {})
     assert state(database) != before
 
 
 @pytest.mark.parametrize("route", WAITS)
-def test_guarded_it_proposes_and_changes_nothing(
+def test_guarded_route_proposes_without_change(
     guarded: Flask, database: Database, two_persons: TwoPersons, route: str, admin: Visitor
 ) -> None:
     before = state(database)
@@ -318,7 +316,7 @@ def test_guarded_a_stop_counts_at_once(
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_other_routes_change_nothing_guarded(
+def test_other_routes_leave_guarded_rows(
     guarded: Flask, database: Database, route: str, admin: Visitor
 ) -> None:
     WAITS["chains.edit"](admin, guarded, WHY)

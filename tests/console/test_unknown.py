@@ -36,7 +36,7 @@ def row_of(page: str, name: str) -> str:
     return found
 
 
-def test_none_is_good_only_where_it_is_known() -> None:
+def test_zero_count_looks_good_only_when_known() -> None:
     assert look_of_count(0, Look.BAD, known=True) is Look.GOOD
     assert look_of_count(0, Look.BAD, known=False) is Look.UNKNOWN
     assert look_of_count(3, Look.BAD, known=False) is Look.BAD
@@ -48,12 +48,12 @@ def test_what_never_happened_is_unknown() -> None:
     assert look_of_age(NOW - LATE - timedelta(seconds=1), NOW, LATE) is Look.WARN
 
 
-def test_unknown_shows_its_time() -> None:
+def test_unknown_value_shows_since_when() -> None:
     assert "so far" in unknown("not read")
     assert re.search('pill-unknown">not read<.*since <time datetime="2026-11-21', unknown("not read", NOW))
 
 
-def test_there_are_no_other_looks() -> None:
+def test_pill_refuses_unknown_look() -> None:
     with pytest.raises(ValueError, match="green"):
         pill("fine", "green")
 

@@ -74,7 +74,7 @@ def test_missing_sender_is_reported(network: Flask, clock: MovableClock, operato
     assert NOBODY_SENDS not in operator.get(page).text
 
 
-def test_hanging_receiver_is_no_missing_sender(
+def test_hanging_receiver_shows_running_sender(
     audited: Audited, clock: MovableClock, operator: Visitor
 ) -> None:
     page = f"/admin/webhooks/{create_webhook(operator)}"

@@ -217,7 +217,7 @@ def test_pools_against_their_caps(app: Flask, database: Database, snapshots: Sna
 
 @pytest.mark.every_database
 @pytest.mark.parametrize("seconds", [60, 3600, 3601, 7])
-def test_epoch_volume_is_of_its_pool(
+def test_dashboard_shows_epoch_volume_of_pool(
     app: Flask, database: Database, snapshots: SnapshotSource, seconds: int
 ) -> None:
     """By minutes where the epoch is made of them, else by the sends. Estimates count the same."""

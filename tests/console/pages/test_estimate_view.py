@@ -100,7 +100,7 @@ def test_range_matches_trying_every_amount() -> None:
         )
 
 
-def test_no_range_where_no_amount_passes() -> None:
+def test_range_is_absent_when_no_amount_passes() -> None:
     chain = usdt().src_chain
     assert chain
     for closed in (

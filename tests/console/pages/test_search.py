@@ -197,7 +197,9 @@ def test_short_part_needs_more_digits(parts: Flask, database: Database, snapshot
         assert "at least the first 4 digits" in search(database, snapshots, typed).message, typed
 
 
-def test_more_than_a_page_of_one_part(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_search_by_prefix_stops_at_one_page(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     feed(app, *(sent((0x0306 << 240) + n, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
     found = search(database, snapshots, "0x0306…")
     assert len(found.transfers) == 50
@@ -216,7 +218,7 @@ def test_no_search_reads_a_whole_table(parts: Flask, database: Database, snapsho
     assert not whole, "\n\n".join(whole)
 
 
-def test_long_text_costs_no_more(database: Database) -> None:
+def test_search_ignores_excess_words(database: Database) -> None:
     """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
     assert network_rows(database, "usdt")
     assert not network_rows(database, "usdt " * (MOST_WORDS + 1))

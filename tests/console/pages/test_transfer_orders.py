@@ -200,7 +200,7 @@ def test_amounts_compare_in_one_unit(
     assert numbers(found) == [0, 3]
 
 
-def test_unread_chain_holds_others_up(
+def test_pages_wait_for_rows_of_unread_chain(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of chain 1 only the largest are read, and none meets the filter: chain 3 cannot go on without it."""
@@ -318,7 +318,9 @@ def test_count_is_exact_up_to_a_bound(
 
 
 @pytest.mark.every_database
-def test_list_takes_any_text_as_it_is(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
+def test_transfer_list_quotes_any_filter_text(
+    app: Flask, database: Database, snapshots: SnapshotSource
+) -> None:
     """Values are written into the statement, quoted."""
     hashed(database, 10)
     for text_of_it in ("O'Brien", "' OR 1=1 --", "%s", "%(x)s", ":x", "\\", "\\' OR 1=1 --", "☃"):

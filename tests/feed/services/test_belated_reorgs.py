@@ -115,7 +115,7 @@ def log(database: Database) -> list[tuple[str, int]]:
         return [(row.event_id, row.occurrence) for row in rows]
 
 
-def test_belated_reorg_takes_nothing_of_others(app: Flask, status: Callable[[int], Any]) -> None:
+def test_belated_reorg_leaves_events_of_others(app: Flask, status: Callable[[int], Any]) -> None:
     early = [head(1001, at=-31 * DAY), reorg()]
     feed(app, *early, reporter="a")
     feed(app, *others(), reporter="b")
@@ -336,7 +336,7 @@ def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Int
     assert verdict.refused[0].reason == "belated: must be true or false"
 
 
-def test_part_of_an_export_takes_nothing_back(app: Flask, status: Callable[[int], Any]) -> None:
+def test_export_without_first_reorg_orphans_nothing(app: Flask, status: Callable[[int], Any]) -> None:
     """Where the reorganisation itself is not in it, nothing is known that it took before."""
     feed(app, sent(1), *others())
     read_in(app, [json.dumps(reorg() | {"belated": True}).encode()])
@@ -344,7 +344,7 @@ def test_part_of_an_export_takes_nothing_back(app: Flask, status: Callable[[int]
     from_nothing(app)
 
 
-def test_retracted_reorg_takes_nothing_back(
+def test_retracting_reorg_undoes_repetitions(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """A wrong one is undone with all of its repetitions; taken back itself, it is refused as any new one."""
@@ -388,7 +388,7 @@ def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[
     assert status(1).status == Status.TRANSFER_COMPLETED
 
 
-def test_earlier_repetition_within_limit_is_no_bound(app: Flask) -> None:
+def test_second_repetition_of_reorg_changes_no_answer(app: Flask) -> None:
     """What came between the first acceptance and a repetition of it was never of the dead branch."""
     feed(app, *DEAD, reorg(), *ALIVE, reorg(), *ALIVE, *others())
     before = answers(app)

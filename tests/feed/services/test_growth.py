@@ -71,7 +71,7 @@ def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) ->
     assert after < 1.3 * before + 200, (before, after)
 
 
-def test_followers_pay_nothing_for_retractions_of_others(app: Flask, database: Database) -> None:
+def test_retractions_of_others_cost_followers_nothing(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "transfer.confirmed"))
     grows_little(lambda: statuses(database, KEY), lambda: retract_many(app, "rogue"))
     assert statuses(database, KEY) == [
@@ -80,7 +80,7 @@ def test_followers_pay_nothing_for_retractions_of_others(app: Flask, database: D
     ]
 
 
-def test_account_followers_pay_nothing_either(app: Flask, database: Database) -> None:
+def test_retractions_of_others_cost_account_followers_nothing(app: Flask, database: Database) -> None:
     account = SENDER.casefold()
     feed(app, event("chain.head", chain_id=3, block=1))
     since = present_position(database)
@@ -246,7 +246,7 @@ def many_requests(first: int, count: int) -> list[dict[str, Any]]:
     return [prepared(1, request(1, seqnum=1000 + first + n)) for n in range(count)]
 
 
-def test_statuses_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
+def test_network_statuses_of_one_transfer_are_bounded(app: Flask, status: Callable[[int], Any]) -> None:
     """100,000 of them made each request for its evidence cost a second."""
     feed(app, sent(1))
     first = feed(app, *many_statuses(0, MAX_OF_A_TYPE - 10), reporter=EVIL)
@@ -276,7 +276,7 @@ def test_operator_may_ingest_any_log(app: Flask) -> None:
     assert (many.accepted, many.refused) == (MAX_OF_A_TYPE + 51, [])
 
 
-def test_requests_of_one_transfer_have_a_bound(app: Flask, status: Callable[[int], Any]) -> None:
+def test_refund_preparations_of_one_transfer_are_bounded(app: Flask, status: Callable[[int], Any]) -> None:
     """Beside a thousand of them a signature cost 70 ms, and its refusal was 44 kB long."""
     feed(app, sent(1))
     result = feed(app, *many_requests(0, MAX_REQUESTS + 36), reporter=EVIL)

@@ -142,7 +142,7 @@ def read_to(app: Flask) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("wrong", ["a head", "a send"])
-def test_what_is_retracted_is_no_longer_read(app: Flask, audited: Audited, wrong: str) -> None:
+def test_read_to_ignores_retracted_events(app: Flask, audited: Audited, wrong: str) -> None:
     """A time that was wrong does not make a chain look fresh for good."""
     feed(
         app,
@@ -170,7 +170,7 @@ def test_chain_without_events_was_not_read(app: Flask, audited: Audited) -> None
     assert read_to(app) == {}
 
 
-def test_earlier_reorg_takes_what_it_reached(app: Flask) -> None:
+def test_read_to_excludes_send_orphaned_by_earlier_reorg(app: Flask) -> None:
     feed(app, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
     assert read_to(app) == {"1": "11:55:00"}
 

@@ -181,7 +181,7 @@ EARLY = "2020-01-01T00:00:00Z"
 
 
 @pytest.mark.parametrize("honest", ["a", "b"])
-def test_copied_signatures_take_no_refund_away(app: Flask, audited: Audited, honest: str) -> None:
+def test_copied_signatures_leave_refund_ready(app: Flask, audited: Audited, honest: str) -> None:
     copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
     assert report_as(app, "hostile", *copies).accepted == 3
     report_as(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
@@ -265,7 +265,7 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize("reported", DIFFERENT)
-def test_the_order_of_different_reporters_changes_nothing(
+def test_order_of_reporters_leaves_same_state(
     app: Flask, database: Database, audited: Audited, reported: list[tuple[str, dict[str, Any]]]
 ) -> None:
     found = []

@@ -47,7 +47,7 @@ BY_ANOTHER: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("taken", BY_ANOTHER, ids=[each["type"] for each in BY_ANOTHER])
-def test_limited_reporter_takes_no_foreign_id(
+def test_limited_reporter_cannot_occupy_event_id(
     app: Flask, database: Database, intake: Intake, status: Callable[[int], Any], taken: dict[str, Any]
 ) -> None:
     limited = Scope(chains=frozenset({3}))
@@ -103,7 +103,7 @@ def test_reorg_reaches_block_reported_later(app: Flask, database: Database) -> N
 
 
 class TestRetract:
-    def test_ambiguous_id_needs_its_subject(
+    def test_retract_requires_subject_of_ambiguous_id(
         self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
     ) -> None:
         feed(
@@ -125,7 +125,7 @@ class TestRetract:
         assert feed(app, sent(1) | {"id": "x"}).repeated == 1
         assert feed(app, sent(2) | {"id": "x"}).accepted == 1
 
-    def test_retracting_a_fee_means_one_route(self, app: Flask, database: Database, audited: Audited) -> None:
+    def test_retracting_fee_removes_one_route(self, app: Flask, database: Database, audited: Audited) -> None:
         for src, dst in ((1, 2), (2, 1)):
             feed(
                 app,

@@ -151,7 +151,9 @@ def test_recount_changes_nothing(app: Flask, database: Database) -> None:
 
 
 @pytest.mark.parametrize("wrong", [delete(LatencyCount), update(LatencyCount).values(n=-7)])
-def test_wrong_counts_stop_nothing(app: Flask, database: Database, audited: Audited, wrong: Any) -> None:
+def test_replay_repairs_wrong_latency_counts(
+    app: Flask, database: Database, audited: Audited, wrong: Any
+) -> None:
     """Neither what is reported nor what repairs them."""
     feed(app, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
     with writing(database.engine) as connection:

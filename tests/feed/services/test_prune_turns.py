@@ -105,7 +105,7 @@ def test_rest_is_reread_after_reorg(
     assert sum(looked) == 1
 
 
-def test_turn_size_follows_its_time() -> None:
+def test_prune_turn_size_follows_duration() -> None:
     pace = prune_services.Pace()
     for _ in range(20):
         pace.after(pace.transfers, pace.transfers * 0.0002)

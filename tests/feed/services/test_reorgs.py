@@ -107,7 +107,7 @@ def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], 
     assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
-def test_orphaned_send_takes_no_later_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
+def test_reorg_above_moved_send_leaves_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
     """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing canonical."""
     feed(app, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
     assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION

@@ -68,7 +68,7 @@ def test_event_repeated_after_retraction_counts(
     assert status(1).status == Status.TRANSFER_COMPLETED
 
 
-def test_retracted_send_takes_its_confirmations(
+def test_retracting_send_orphans_confirmations(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     send, confirmed = sent(1), about(1, "transfer.confirmed")
@@ -79,7 +79,7 @@ def test_retracted_send_takes_its_confirmations(
     assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
-def test_reorganised_send_takes_no_later_confirmation(
+def test_retracting_orphaned_send_leaves_later_confirmation(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """The later confirmation is of the send in the new block."""
@@ -100,7 +100,7 @@ def test_reorganised_send_takes_no_later_confirmation(
     assert status(1).status == Status.TRANSFER_UNKNOWN
 
 
-def test_repeated_send_takes_its_confirmations(
+def test_retracting_repeated_send_orphans_confirmations(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """It came again after the reorganisation."""

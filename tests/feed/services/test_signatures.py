@@ -243,7 +243,7 @@ class TestTooMany:
         feed(app, event("chain.reorged", chain_id=2, from_block=500))
         assert feed(app, *copies).repeated == 2
 
-    def test_tokens_with_other_limits_share_no_copies(self, app: Flask, database: Database) -> None:
+    def test_signature_copies_count_per_token_scope(self, app: Flask, database: Database) -> None:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
         one, other, third = ({1}, {1, 2}, {1, 3})
         feed(app, sent(1), prepared(1, WD))

@@ -108,6 +108,6 @@ def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[
     assert (status(1).amount, status(1).src_tx_hash) == (7, "0x" + "33" * 32)
 
 
-def test_a_reorg_of_another_chain_changes_nothing(app: Flask, status: Callable[[int], Any]) -> None:
+def test_reorg_leaves_send_of_other_chain(app: Flask, status: Callable[[int], Any]) -> None:
     feed(app, sent(1), event("chain.reorged", chain_id=2, from_block=1))
     assert status(1).status == Status.TRANSFER_SUBMITTING

@@ -191,7 +191,7 @@ def test_broken_uploads_leave_nothing_partial(feed: Feed) -> None:
     assert "Traceback" not in feed.log.read_text()
 
 
-def test_silent_reporter_delays_nobody(feed: Feed) -> None:
+def test_silent_upload_leaves_other_reporters_undelayed(feed: Feed) -> None:
     """Its socket stays open and silent; others report meanwhile."""
     reported = ndjson(*events("silent", BATCH + 100))
     with ThreadPoolExecutor(1) as pool:

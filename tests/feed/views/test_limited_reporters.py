@@ -106,7 +106,7 @@ def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
-def test_spelling_makes_no_other_fact(
+def test_other_spelling_repeats_same_fact(
     client: FlaskClient, field: str, spelled: Any, *, is_first: bool
 ) -> None:
     lines = [SEND | {field: spelled}, SEND]
@@ -123,7 +123,7 @@ def test_spelling_makes_no_other_fact(
     )
 
 
-def test_vague_report_refuses_no_true_one(client: FlaskClient) -> None:
+def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
     vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
     report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
     report(client, SEND)
@@ -170,14 +170,14 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
     assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
 
 
-def test_limited_submission_places_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
+def test_limited_submission_leaves_place_of_release(client: FlaskClient, limited: Callable[..., str]) -> None:
     paid = for_send(SEND, released(1, block=200))
     report(client, EARLY, token=limited(3))
     report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
     assert status(client) == Status.TRANSFER_COMPLETED
 
 
-def test_limited_submission_refuses_nobody(client: FlaskClient, limited: Callable[..., str]) -> None:
+def test_limited_submission_allows_later_submission(client: FlaskClient, limited: Callable[..., str]) -> None:
     report(client, EARLY, token=limited(3))
     report(client, for_send(SEND, about(1, "transfer.failed")), token=limited(1, 2))
     assert status(client) == Status.TRANSFER_SUBMITTING, "its submission opens no failure"
@@ -245,7 +245,7 @@ def test_log_sent_many_times_adds_nothing(
     assert steps(send_log) < 1.3 * cost
 
 
-def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bound_accepts_known_events_again(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.transfers.rules.events.bounds.MAX_OF_A_TYPE", 1)
     monkeypatch.setattr("app.feed.services.load.MAX_REQUESTS", 0)
     for _ in range(4):
@@ -255,7 +255,7 @@ def test_bound_refuses_nothing_that_is_known(client: FlaskClient, monkeypatch: p
     assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
 
-def test_64_waiting_signatures_refuse_no_known_one(client: FlaskClient, audited: Audited) -> None:
+def test_waiting_signatures_accept_known_one_again(client: FlaskClient, audited: Audited) -> None:
     junk = [for_send(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
     report(client, *junk)
     retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
@@ -286,7 +286,7 @@ def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
     yield from map(list, permutations(first))
 
 
-def test_link_is_of_first_send_in_any_order(
+def test_source_link_names_first_send_in_any_order(
     client: FlaskClient, app: Flask, limited: Callable[..., str]
 ) -> None:
     report(client, SEND)
@@ -297,7 +297,7 @@ def test_link_is_of_first_send_in_any_order(
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
 
 
-def test_limited_repetition_takes_no_place(client: FlaskClient, limited: Callable[..., str]) -> None:
+def test_limited_repetition_leaves_source_link(client: FlaskClient, limited: Callable[..., str]) -> None:
     second = proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH)
     report(client, SEND, second)
     report(client, SEND | {"max_slippage": 5000}, token=limited(1))

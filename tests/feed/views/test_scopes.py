@@ -167,7 +167,7 @@ def test_export_of_quarantined_events_gives_the_same(
     ]
 
 
-def test_refund_requests_are_of_the_source(client: FlaskClient, editing: Editing) -> None:
+def test_refund_request_needs_scope_of_source_chain(client: FlaskClient, editing: Editing) -> None:
     of_one, of_two = limited(editing, 1), limited(editing, 2)
     post(client, [sent(1)])
     ready = prepared(1, request(1))

@@ -73,7 +73,7 @@ class TestExpiry:
 class TestQuota:
     TERMS = TokenTerms(quota_events=5, quota_seconds=60)
 
-    def test_excess_waits_and_nothing_is_partial(
+    def test_batch_over_rate_is_refused_whole(
         self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
     ) -> None:
         token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
