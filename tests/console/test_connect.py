@@ -199,7 +199,7 @@ def test_connecting_token_adds_first_pool(operator: Visitor, network: Flask, dat
 
 @pytest.mark.parametrize("more", ["pools", "routes"])
 def test_connecting_token_copies_chain_with_most_rows(operator: Visitor, network: Flask, more: str) -> None:
-    """The one that has most of its pools or routes."""
+    """The copied chain has most pools or routes of the token."""
     chains, pools = (1, 10, 56), (56,) if more == "pools" else (1, 10, 56)
     routes = [] if more == "pools" else [build.route(56, 1, "DAI"), build.route(56, 10, "DAI")]
     with_rows(

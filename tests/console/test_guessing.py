@@ -262,7 +262,7 @@ def test_browser_proof_is_bound_and_ends(
 def test_known_browser_bypasses_guess_queue(
     app: Flask, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
-    """While strangers wait for theirs. They see the same, whether or not the account exists."""
+    """Strangers wait for a place. They see the same, whether or not the account exists."""
     owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
     inside.sign_in(VIEWER)
     owner.post("/admin/sign-out")
@@ -390,7 +390,7 @@ def test_network_without_failures_goes_first(app: Flask, failures: list[str], ad
     [([GUESSER], 0), ([GUESSER] * 2, 11), (["2001:db8:1:2::1", "2001:db8:1:3::1"], 0)],
     ids=["one failure", "more than ten minutes ago", "two networks"],
 )
-def test_network_is_new_unless_it_failed_twice(
+def test_network_counts_as_new_until_second_failure(
     app: Flask, clock: MovableClock, failures: list[str], minutes: int
 ) -> None:
     fail(app, failures)
@@ -455,7 +455,7 @@ class Connection:
 def test_queue_drops_guess_of_closed_connection(
     app: Flask, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    """Nor counted. It has no place in the queue."""
+    """The guess is neither checked nor counted, and leaves the queue."""
     monkeypatch.setattr(guess_queue, "LOOK_SECONDS", seconds)
     connection = Connection()
     with waiting_guesses(app) as waiting:

@@ -183,7 +183,7 @@ def test_restored_pool_keeps_opening_values(operator: Visitor, database: Databas
     assert document(database)["pools"][0] == rows["pools"][0]
 
 
-def test_viewer_and_proposal_offer_no_restore(app: Flask, operator: Visitor, database: Database) -> None:
+def test_restore_is_refused_to_viewer(app: Flask, operator: Visitor, database: Database) -> None:
     save(operator, route_path(database), base_fee="7", base_fee_unit="smallest")
     record = last_record(database).id
     viewer = signed_in(app, Role.VIEWER)

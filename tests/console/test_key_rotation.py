@@ -171,7 +171,7 @@ def test_secrets_of_the_first_versions_are_read(open_app: OpenApp, unnamed: str)
 
 
 def test_reencryption_requires_key_of_unnamed_secrets(open_app: OpenApp, unnamed: str) -> None:
-    """Under a wrong key they would be lost: nothing distinguishes it from the right one."""
+    """Under a wrong key the secrets would be lost: nothing distinguishes it from the right one."""
     app = open_app(secret_key=SECOND, secret_keys_old=(FIRST,))
     code, shown_text = reencrypted(app)
     assert (code, "--unnamed" in shown_text, key_names(app)) == (1, True, {UNNAMED}), shown_text

@@ -209,7 +209,9 @@ def with_other_byte(credential: str, name: str, chance: Random) -> str:
     return json.dumps(document)
 
 
-def test_device_must_verify_its_owner(app: Flask, database: Database, viewer: Visitor) -> None:
+def test_passkey_without_owner_verification_is_refused(
+    app: Flask, database: Database, viewer: Visitor
+) -> None:
     add_passkey(viewer, Authenticator(asks_owner=False))
     assert not list_passkeys(database, account_id(app))
 

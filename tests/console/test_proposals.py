@@ -116,7 +116,7 @@ def test_conflict_is_shown_and_blocks_approval(
     assert "too late" in second.get(PAGE).text
 
 
-def test_accounts_are_for_administrators(app: Flask, guarded: Flask, admin: Visitor) -> None:
+def test_operator_cannot_see_account_proposal(app: Flask, guarded: Flask, admin: Visitor) -> None:
     fields = {"email": "carol@example.org", "password": "a long enough password", "role": "operator"}
     refused = admin.post("/admin/operators/new", fields)
     assert "enter a reason" in refused.text.lower()

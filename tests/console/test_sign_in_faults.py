@@ -189,7 +189,7 @@ def test_sign_in_ignores_foreign_next(app: Flask, target: str, database: Databas
     assert [action for _, action, _ in recorded(database)] == ["sign_in"]
 
 
-def test_invalid_new_password_is_no_failure(database: Database, viewer: Visitor) -> None:
+def test_invalid_new_password_counts_no_failure(database: Database, viewer: Visitor) -> None:
     """Of the sign-in: it does not count as a wrong password."""
     for new, again in (("short", "short"), ("a long new password", "another"), (PASSWORD, PASSWORD)):
         fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": again}
@@ -312,7 +312,7 @@ def addresses(app: Flask) -> list[tuple[str, str]]:
 
 
 @pytest.mark.every_database
-def test_huge_number_in_address_answers_404(app: Flask, network: Flask, admin: Visitor) -> None:
+def test_nul_in_address_answers_404(app: Flask, network: Flask, admin: Visitor) -> None:
     sent = addresses(app)
     assert len(sent) > 10
     for method, path in sent:

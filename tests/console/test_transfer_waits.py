@@ -97,7 +97,7 @@ def test_refund_list_and_page_agree(sandbox: Flask, viewer: Visitor) -> None:
         assert words in part(viewer.get(f"/admin/transfers/{each.transfer_id}").text)
 
 
-def test_page_of_unfinished_transfer_shows_missing_step(sandbox: Flask, viewer: Visitor) -> None:
+def test_unfinished_transfer_page_shows_missing_step(sandbox: Flask, viewer: Visitor) -> None:
     for of in SANDBOX_TRANSFERS:
         page = viewer.get(f"/admin/transfers/{of.transfer_id}").text
         assert ("Waits for" in page) == (of.status not in FINISHED_STATUSES), of

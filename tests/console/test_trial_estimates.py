@@ -86,7 +86,7 @@ def test_connecting_token_copies_fitting_curve(console: Visitor, database: Datab
     assert [row["rate"] for row in new] == [CURVE] * 4
 
 
-def test_curve_that_no_longer_fits_is_not_saved(console: Visitor, database: Database) -> None:
+def test_confirmation_saves_no_outdated_curve(console: Visitor, database: Database) -> None:
     preview = connect(console, "5000000")
     leave(database, MOST, 42161)
     page = send(console, CELO, preview, confirm="1")
@@ -201,7 +201,7 @@ def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
 
-def test_fee_change_of_unmoved_route_needs_no_typed_symbol(console: Visitor, database: Database) -> None:
+def test_unmoved_route_preview_requires_no_symbol(console: Visitor, database: Database) -> None:
     leave(database, MOST, 42161)
     preview = send(console, "/admin/routes/1", base_fee="2")
     assert "The change does not move it" in preview.text
@@ -257,7 +257,7 @@ def test_closed_route_names_refusing_check(console: Visitor) -> None:
     assert 'name="typed"' not in preview.text
 
 
-def test_proposal_shows_trials_to_its_approver(app: Flask, console: Visitor, database: Database) -> None:
+def test_approver_sees_trials_and_types_symbol(app: Flask, console: Visitor, database: Database) -> None:
     add_part(app, TwoPersons, TwoPersons(frozenset({"routes"})))
     far = {"rate_model": "fixed", "rate_value": "1.02", "change_reason": "agreed"}
     save(console, "/admin/routes/1", typed="USDT", **far)
@@ -440,7 +440,7 @@ def test_amount_over_limit_is_not_tried(console: Visitor) -> None:
     assert "0.375 USDT (rate 1.5)" in preview.text
 
 
-def test_near_rate_of_closed_route_needs_no_symbol(console: Visitor) -> None:
+def test_closed_route_preview_requires_no_symbol(console: Visitor) -> None:
     save(console, ROUTE, base_fee="")
     preview = send(console, ROUTE, rate_model="fixed", rate_value="1.0001")
     assert REFUSED in preview.text
@@ -466,14 +466,14 @@ def test_fee_after_stale_fee_opens_route(console: Visitor, database: Database) -
     assert "Type “USDT” to confirm" in preview.text
 
 
-def test_removed_fee_of_far_route_needs_no_symbol(console: Visitor) -> None:
+def test_fee_removal_preview_requires_no_symbol(console: Visitor) -> None:
     save(console, ROUTE, typed="USDT", **FAR_RATE)
     preview = send(console, ROUTE, base_fee="")
     assert REFUSED in preview.text
     assert 'name="typed"' not in preview.text
 
 
-def test_import_tries_no_unchanged_route(app: Flask, console: Visitor, database: Database) -> None:
+def test_import_skips_trials_of_unchanged_routes(app: Flask, console: Visitor, database: Database) -> None:
     age_fees(database)
     renamed = unequal()
     renamed["chains"][0]["name"] = "Main"

@@ -137,7 +137,7 @@ def test_long_account_list_has_next_page(app: Flask, database: Database, snapsho
         ("'; DROP TABLE transfers; --", "Paste a transfer id"),
     ],
 )
-def test_no_result_suggests_what_to_try(
+def test_empty_search_suggests_next_step(
     world: Flask, database: Database, snapshots: SnapshotSource, text: str, words: str
 ) -> None:
     found = search(database, snapshots, text)

@@ -94,7 +94,9 @@ def test_counts_are_those_of_the_transfers(sandbox: Flask) -> None:
     assert month.total.under_way > 0
 
 
-def test_unconfigured_token_has_no_amounts(database: Database, snapshots: SnapshotSource) -> None:
+def test_trend_counts_unconfigured_token_without_amounts(
+    database: Database, snapshots: SnapshotSource
+) -> None:
     row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(database.engine) as connection:

@@ -35,7 +35,7 @@ def test_opening_set_is_current_until_rotation(database: Database) -> None:
     assert of_chain(database, 56) == ()
 
 
-def test_retracted_rotations_are_no_versions(app: Flask, database: Database) -> None:
+def test_validator_versions_omit_retracted_rotations(app: Flask, database: Database) -> None:
     signers = [address(7), address(8), address(9)]
     first = {"chain_id": 1, "signers": signers, "powers": ["1", "2", "4"], "block": 300}
     second = {"chain_id": 1, "signers": signers[:1], "powers": ["5"], "block": 400}

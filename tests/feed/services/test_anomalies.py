@@ -84,7 +84,7 @@ CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
 @pytest.mark.parametrize(
     ("kind", "events", "involved"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
 )
-def test_anomaly_is_raised_with_its_events(
+def test_anomaly_lists_involved_events(
     app: Flask, database: Database, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
 ) -> None:
     feed(app, *events)

@@ -209,7 +209,7 @@ def added(database: Database) -> int:
         return load_liquidity(connection, ChainId(1)).get("USDT", PoolCounters()).added
 
 
-def test_reorg_reads_only_what_it_reaches(app: Flask, database: Database) -> None:
+def test_reorg_reads_no_events_below(app: Flask, database: Database) -> None:
     """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
     feed(app, *(deposit(block) for block in (1, 2, 3, 9, 10)))
     with writing(database.engine) as connection:

@@ -71,7 +71,7 @@ def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) ->
     assert after < 1.3 * before + 200, (before, after)
 
 
-def test_retractions_of_others_cost_followers_nothing(app: Flask, database: Database) -> None:
+def test_followers_skip_foreign_retractions(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "transfer.confirmed"))
     grows_little(lambda: statuses(database, KEY), lambda: retract_many(app, "rogue"))
     assert statuses(database, KEY) == [
@@ -80,7 +80,7 @@ def test_retractions_of_others_cost_followers_nothing(app: Flask, database: Data
     ]
 
 
-def test_retractions_of_others_cost_account_followers_nothing(app: Flask, database: Database) -> None:
+def test_account_followers_skip_foreign_retractions(app: Flask, database: Database) -> None:
     account = SENDER.casefold()
     feed(app, event("chain.head", chain_id=3, block=1))
     since = present_position(database)

@@ -112,7 +112,7 @@ def test_head_of_other_reporter_is_new(
     assert last.id == "head-50"
 
 
-def test_reporter_displaces_no_foreign_heads(app: Flask, database: Database, audited: Audited) -> None:
+def test_heads_survive_those_of_other_reporter(app: Flask, database: Database, audited: Audited) -> None:
     one_by_one(app, *heads(1, 100), reporter="honest")
     before = blocks(database, "honest")
     one_by_one(app, *heads(10**9, 10**9 + 50, name="rogue", at=-1), reporter="rogue")
@@ -159,7 +159,7 @@ def test_later_time_of_lower_head_counts(app: Flask, database: Database, audited
     assert read_to(database) == (100, -1)
 
 
-def test_head_ahead_of_clock_drops_nothing(app: Flask, database: Database) -> None:
+def test_head_ahead_of_clock_leaves_earlier_heads(app: Flask, database: Database) -> None:
     one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
     assert blocks(database)[-2:] == [20, 500]
     assert read_to(database) == (20, 20 - 1000)

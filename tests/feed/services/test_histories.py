@@ -170,7 +170,7 @@ def test_chain_without_events_was_not_read(app: Flask, audited: Audited) -> None
     assert read_to(app) == {}
 
 
-def test_read_to_excludes_send_orphaned_by_earlier_reorg(app: Flask) -> None:
+def test_read_to_ignores_send_orphaned_by_reorg(app: Flask) -> None:
     feed(app, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
     assert read_to(app) == {"1": "11:55:00"}
 

@@ -154,7 +154,7 @@ def test_recount_changes_nothing(app: Flask, database: Database) -> None:
 def test_replay_repairs_wrong_latency_counts(
     app: Flask, database: Database, audited: Audited, wrong: Any
 ) -> None:
-    """Neither what is reported nor what repairs them."""
+    """Wrong counts stop neither reports nor the replay that repairs them."""
     feed(app, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
     with writing(database.engine) as connection:
         connection.execute(wrong)

@@ -192,7 +192,7 @@ def test_event_in_two_posts_counts_once(app: Flask) -> None:
     ]  # fmt: skip
 
 
-def test_each_line_has_its_reporter(app: Flask, database: Database) -> None:
+def test_events_of_joint_posts_store_reporter(app: Flask, database: Database) -> None:
     together(app, read_posts([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
     with reading(database.engine) as connection:
         assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]

@@ -188,7 +188,7 @@ def test_pruned_event_cannot_be_retracted(app: Flask) -> None:
         retract_reporter(*audited_of(app), "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
-def test_double_retraction_restores_nothing_pruned(app: Flask, database: Database, audited: Audited) -> None:
+def test_third_retraction_refuses_pruned_event(app: Flask, database: Database, audited: Audited) -> None:
     feed(app, sent(1, event_id="the-send"), released(1))
     (first,) = retract_ids(*audited, ["the-send"], "wrong", actor=TESTER)
     (second,) = retract_ids(*audited, [first], "it was right", actor=TESTER)
@@ -200,7 +200,7 @@ def test_double_retraction_restores_nothing_pruned(app: Flask, database: Databas
     assert state(database) == before
 
 
-def test_export_after_pruning_has_what_is_left(app: Flask, database: Database) -> None:
+def test_export_after_pruning_restores_transfers(app: Flask, database: Database) -> None:
     """Into an empty database it gives the same transfers; the pools lack what was pruned."""
     feed(
         app,

@@ -79,7 +79,7 @@ def test_retracting_send_orphans_confirmations(
     assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
-def test_retracting_orphaned_send_leaves_later_confirmation(
+def test_retracting_old_send_leaves_later_confirmation(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:
     """The later confirmation is of the send in the new block."""

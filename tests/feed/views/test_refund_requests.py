@@ -80,7 +80,9 @@ def test_requests_come_in_order(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("requested")
-def test_token_reads_requests_of_its_chains(client: FlaskClient, app: Flask, editing: Editing) -> None:
+def test_limited_token_reads_requests_of_own_chains(
+    client: FlaskClient, app: Flask, editing: Editing
+) -> None:
     """One whose send is not known is of no chain yet."""
     token = issue(*editing, new_token("one", [], [1]), actor=TESTER).text
     assert ids(read(client, token=token)) == [1, 3]
