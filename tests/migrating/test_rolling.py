@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import few_or_many
 from tests.deploy.files import ROOT, free_port
 from tests.deploy.nginx import PUBLIC, install_busy, running
 from tests.load.questions import Question, write_questions
@@ -20,8 +21,6 @@ from tests.migrating.older import checked_out
 from tests.postgres import postgres_server
 from tests.programs import program
 
-SECONDS = 60
-"""Of load, at least; more where the upgrade takes longer."""
 RATE = 50
 """Requests a second."""
 SETTLE_SECONDS = 1.0
@@ -44,18 +43,21 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.postgresql
-def test_rolling_upgrade_fails_no_request(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", few_or_many(10, 60))
+def test_rolling_upgrade_fails_no_request(tmp_path: Path, seconds: int) -> None:
     program("nginx")
-    seen = upgrade_under_load(tmp_path)
+    seen = upgrade_under_load(tmp_path, seconds)
     assert [one for one in seen if one.outcome != GOOD] == []
-    assert len(seen) >= 0.9 * RATE * SECONDS
+    assert len(seen) >= 0.9 * RATE * seconds
 
 
-def upgrade_under_load(folder: Path) -> list[Seen]:
-    """Upgrade from the oldest code while requests come in; their outcomes."""
+def upgrade_under_load(folder: Path, seconds: int) -> list[Seen]:
+    """Upgrade from the oldest code while requests come in; their outcomes.
+
+    :param seconds: of load, at least; more where the upgrade takes longer.
+    """
     with ExitStack() as stack:
         settings = {**SETTINGS, "DATABASE_URL": stack.enter_context(postgres_server()).url}
         old = checked_out(folder / "old")
@@ -75,8 +77,8 @@ def upgrade_under_load(folder: Path) -> list[Seen]:
         stack.enter_context(running(nginx))
         file = write_questions(REQUESTS, folder / "requests")
         with steady_load(nginx.ports[PUBLIC], RATE, file, folder) as seen:
-            end = time.monotonic() + SECONDS
-            time.sleep(0.2 * SECONDS)
+            end = time.monotonic() + seconds
+            time.sleep(0.2 * seconds)
             flask(ROOT, settings, "db", "upgrade")
             for gateway, port in zip(gateways, ports, strict=True):
                 gateway.close()
