@@ -51,7 +51,7 @@ class Running:
     processes: Mapping[str, subprocess.Popen[str]]
 
     def refuse_if_ended(self) -> None:
-        """Nobody would notice otherwise: whoever waits for an answer would wait in vain.
+        """Report it at once: a caller would wait for a response that never comes.
 
         :raises Ended: one of them has.
         """

@@ -16,7 +16,7 @@ import psutil
 
 from tests.serving.server import ROOT
 
-SECONDS = 60
+SECONDS = 90
 
 
 class Terminal:
