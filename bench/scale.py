@@ -40,7 +40,7 @@ from tests.load.questions import (
     status_questions,
     write_questions,
 )
-from tests.load.served import Served, ask, serving, worker_bytes
+from tests.load.served import Served, send_request, serving, worker_bytes
 from tests.load.wrk import require_wrk
 from tests.postgres import gateway_on, postgres_server
 
@@ -168,7 +168,7 @@ def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
     }
     for questions in kinds.values():
         for question in questions[:20]:
-            answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
+            answer = orjson.loads(send_request(served.port, question.method, question.path, question.body))
             if answer["err"] is not None:
                 raise SystemExit(f"{question.path} {question.body}: {answer['err']}")
     return {kind: write_questions(questions, folder / kind) for kind, questions in kinds.items()}

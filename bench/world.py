@@ -41,7 +41,7 @@ from bench.duels.rounds import rate
 from bench.feed import LARGE, Reporters, token
 from tests.applications import editing_of
 from tests.load.questions import OPERATOR, status_questions, write_questions
-from tests.load.served import Served, ask, serving
+from tests.load.served import Served, send_request, serving
 from tests.load.steady import GOOD, Seen, steady_load
 from tests.postgres import PostgresServer, gateway_on, postgres_server
 
@@ -123,7 +123,7 @@ class Replay:
         (question,) = status_questions([event.paid])
         give_up = time.monotonic() + GIVE_UP_SECONDS
         while True:
-            answer = orjson.loads(ask(self._port, question.method, question.path, question.body))
+            answer = orjson.loads(send_request(self._port, question.method, question.path, question.body))
             if answer["status"] == Status.TRANSFER_COMPLETED:
                 break
             if time.monotonic() > give_up:

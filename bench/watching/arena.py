@@ -18,7 +18,7 @@ import psutil
 from bench.watching.setting import FIRST_BLOCK, PROVIDERS
 from tests.databases import new_postgres_database
 from tests.deploy.files import ROOT
-from tests.load.served import ask, cpu_seconds, serving
+from tests.load.served import cpu_seconds, send_request, serving
 from tests.postgres import gateway_on, postgres_server
 
 TIMEOUT_SECONDS = 1_800.0
@@ -58,7 +58,7 @@ class Arena:
 
     def calls(self) -> dict[str, Any]:
         """By name, how often each method was called and when the first request came."""
-        counted: dict[str, Any] = orjson.loads(ask(self.node, "GET", "/"))
+        counted: dict[str, Any] = orjson.loads(send_request(self.node, "GET", "/"))
         return counted
 
 

@@ -15,7 +15,7 @@ from app.http.application import part_of
 from app.values.codes import TransferHistoryStatus as Status
 from tests.api.estimates import QUERY
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
-from tests.api.world import configure, event, released, sent, tell
+from tests.api.world import configure, event, released, report_events, sent
 from tests.applications import Applications
 from tests.console.visitor import MovableClock
 from tests.databases import SharedDatabase
@@ -66,7 +66,7 @@ def fee(base_fee: int) -> dict[str, Any]:
 
 def test_status_changes_at_time_of_early_event(world: World) -> None:
     """Nothing is written then."""
-    tell(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
+    report_events(world.app, at(world, sent(ID), minutes=-5), at(world, released(ID, MINUTE), minutes=5))
     assert (world.status(), world.latency()) == (Status.TRANSFER_SUBMITTING, 0)
     world.clock.forward(minutes=5, microseconds=-1)
     assert world.status() == Status.TRANSFER_SUBMITTING
@@ -76,14 +76,16 @@ def test_status_changes_at_time_of_early_event(world: World) -> None:
 
 def test_future_network_status_does_not_count(world: World) -> None:
     words = (event("network.status", transfer_id=ID, xfer_status=n) for n in (2, 4))
-    tell(world.app, at(world, sent(ID), minutes=-5), *(at(world, w, minutes=m) for m, w in enumerate(words)))
+    report_events(
+        world.app, at(world, sent(ID), minutes=-5), *(at(world, w, minutes=m) for m, w in enumerate(words))
+    )
     assert world.status() == Status.TRANSFER_WAITING_FOR_FUND_RELEASE
     world.clock.forward(minutes=1)
     assert world.status() == Status.TRANSFER_TO_BE_REFUNDED
 
 
 def test_estimate_uses_fee_from_its_effective_time(world: World) -> None:
-    tell(world.app, at(world, fee(20), minutes=9), at(world, fee(10), minutes=-1))
+    report_events(world.app, at(world, fee(20), minutes=9), at(world, fee(10), minutes=-1))
     assert world.estimate()["base_fee"] == "10"
     world.clock.forward(minutes=9)
     assert world.estimate()["base_fee"] == "20"
@@ -91,7 +93,7 @@ def test_estimate_uses_fee_from_its_effective_time(world: World) -> None:
 
 def test_pools_move_at_their_time(world: World) -> None:
     emptied = event("liquidity.withdrawn", chain_id=56, symbol="USDT", amount="5" + "0" * 24)
-    tell(world.app, at(world, emptied, minutes=2))
+    report_events(world.app, at(world, emptied, minutes=2))
     assert world.estimate()["err"] is None
     world.clock.forward(minutes=2)
     assert world.estimate()["err"]["code"] == 1004
@@ -99,14 +101,14 @@ def test_pools_move_at_their_time(world: World) -> None:
 
 def test_future_event_waits_after_clock_correction(world: World) -> None:
     """A day later it counts: then it is the latest."""
-    tell(world.app, at(world, fee(5), minutes=-1), at(world, sent(ID), minutes=-5))
+    report_events(world.app, at(world, fee(5), minutes=-1), at(world, sent(ID), minutes=-5))
     world.clock.forward(days=1)
     tomorrow = event("network.status", transfer_id=ID, xfer_status=4)
-    tell(world.app, at(world, fee(20)), at(world, tomorrow))
+    report_events(world.app, at(world, fee(20)), at(world, tomorrow))
     assert (world.estimate()["base_fee"], world.status()) == ("20", Status.TRANSFER_TO_BE_REFUNDED)
     world.clock.forward(days=-1)
     now = event("network.status", transfer_id=ID, xfer_status=2)
-    tell(world.app, at(world, fee(10)), at(world, now))
+    report_events(world.app, at(world, fee(10)), at(world, now))
     assert (world.estimate()["base_fee"], world.status()) == ("10", Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
     world.clock.forward(days=1)
     assert (world.estimate()["base_fee"], world.status()) == ("20", Status.TRANSFER_TO_BE_REFUNDED)
@@ -114,12 +116,12 @@ def test_future_event_waits_after_clock_correction(world: World) -> None:
 
 def test_reorganisation_retracts_future_events(world: World) -> None:
     """At once."""
-    tell(
+    report_events(
         world.app,
         at(world, sent(ID, block=100), minutes=-5),
         at(world, released(ID, MINUTE, block=7), minutes=3),
     )
-    tell(world.app, at(world, event("chain.reorged", chain_id=56, from_block=7), minutes=4))
+    report_events(world.app, at(world, event("chain.reorged", chain_id=56, from_block=7), minutes=4))
     world.clock.forward(minutes=10)
     assert world.status() == Status.TRANSFER_SUBMITTING
 
@@ -127,7 +129,7 @@ def test_reorganisation_retracts_future_events(world: World) -> None:
 def test_future_send_is_known_and_repeatable(world: World) -> None:
     """No event of it counts yet."""
     ahead = at(world, sent(ID), minutes=2)
-    tell(world.app, ahead)
+    report_events(world.app, ahead)
     assert world.status() == Status.TRANSFER_UNKNOWN
     verdict = ingest_lines(
         part_of(world.app, Database), part_of(world.app, Intake), [json.dumps(ahead).encode()], "test"

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from tests.api.estimates import EXACT, QUERY
 from tests.api.shapes import ESTIMATE, ZEROES, assert_refused
-from tests.api.world import BLOCKED, configure, event, tell, vector
+from tests.api.world import BLOCKED, configure, event, report_events, vector
 
 pytestmark = pytest.mark.both_interfaces
 
@@ -143,5 +143,7 @@ def test_blocked_network_is_refused(
 @pytest.mark.every_database
 def test_symbol_of_a_fee_has_any_case(client: FlaskClient, app: Flask) -> None:
     for n, symbol in enumerate(("usdt", "Usdt", "USDT"), start=1):
-        tell(app, event("fee.updated", timedelta(minutes=9 - n), base_fee=str(n), symbol=symbol, **ROUTE))
+        report_events(
+            app, event("fee.updated", timedelta(minutes=9 - n), base_fee=str(n), symbol=symbol, **ROUTE)
+        )
         assert client.get(ESTIMATE, query_string=QUERY).get_json()["base_fee"] == str(n)

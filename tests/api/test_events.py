@@ -17,7 +17,7 @@ from app.waiting import queries as touched
 from app.waiting import services, views
 from app.waiting.register import Waiting
 from tests.api.shapes import assert_refused
-from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
+from tests.api.world import ADDRESS, NOW, configure, event, released, report_events, sent
 from tests.applications import OpenApp
 from tests.site.snippets import block_of
 
@@ -34,7 +34,7 @@ def app(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Flask:
     monkeypatch.setattr(views, "HEARTBEAT_SECONDS", 0.3)
     app = open_app(doors=("api", "wait"))
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     return app
 
 
@@ -90,9 +90,11 @@ def test_transfer_stream_begins_at_first_status(app: Flask) -> None:
                 "seq": int(first["id"]),
             },
         }  # fmt: skip
-        tell(app, sent(OTHER), released(ID, timedelta(seconds=5)))
+        report_events(app, sent(OTHER), released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
-        tell(app, event("chain.reorged", chain_id=56, from_block=1), event("chain.head", chain_id=1, block=9))
+        report_events(
+            app, event("chain.reorged", chain_id=56, from_block=1), event("chain.head", chain_id=1, block=9)
+        )
     assert len(part_of(app, Waiting)) == 0
 
 
@@ -112,11 +114,11 @@ def test_headers_are_those_of_a_stream(app: Flask) -> None:
 def test_account_stream_begins_now(app: Flask) -> None:
     with Stream(app, account=ADDRESS.upper().removeprefix("0X")) as stream:
         begun = int(stream.opening["id"])
-        tell(app, sent(OTHER))
+        report_events(app, sent(OTHER))
         received = stream.event()
         assert (data(received)["transfer_id"], data(received)["seq"]) == (OTHER, begun + 1)
-        tell(app, sent("0x" + "11" * 32, sender="0x" + "22" * 20, receiver="0x" + "33" * 20))
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, sent("0x" + "11" * 32, sender="0x" + "22" * 20, receiver="0x" + "33" * 20))
+        report_events(app, released(ID, timedelta(seconds=5)))
         received = stream.event()
         assert (data(received)["transfer_id"], data(received)["previous_status"]) == (ID, 1)
 
@@ -125,7 +127,7 @@ def test_comments_report_progress_in_silence(app: Flask) -> None:
     """Their ids show how far all was sent."""
     with Stream(app, transfer_id=ID) as stream:
         first = stream.event()
-        tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
+        report_events(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
         for _ in range(5):
             block = stream.next()
             assert set(block) == {"", "id"}
@@ -136,8 +138,8 @@ def test_comments_report_progress_in_silence(app: Flask) -> None:
 def test_stream_resumes_after_last_event(app: Flask, by_header: bool) -> None:
     with Stream(app, transfer_id=ID) as stream:
         last = stream.event()["id"]
-    tell(app, event("transfer.confirmed", transfer_id=ID))
-    tell(app, released(ID, timedelta(seconds=5)))
+    report_events(app, event("transfer.confirmed", transfer_id=ID))
+    report_events(app, released(ID, timedelta(seconds=5)))
     again = {"last_id": last} if by_header else {"last_event_id": last}
     with Stream(app, transfer_id=ID, **again) as stream:
         assert stream.opening["id"] == last
@@ -145,14 +147,16 @@ def test_stream_resumes_after_last_event(app: Flask, by_header: bool) -> None:
 
 
 def test_lagging_account_stream_rereads_statuses(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    tell(app, *(sent(f"0x{n:064x}", sender="0x" + "22" * 20, receiver="0x" + "33" * 20) for n in range(1, 5)))
+    report_events(
+        app, *(sent(f"0x{n:064x}", sender="0x" + "22" * 20, receiver="0x" + "33" * 20) for n in range(1, 5))
+    )
     monkeypatch.setattr(touched, "MOST_BEHIND", 3)
     with Stream(app, "1", account=ADDRESS) as stream:
         received = stream.event()
         assert (received["event"], received["id"]) == ("reset", "5")
         shown = RESET.code.replace("99310", "5")
         assert [f"{name}: {received[name]}" for name in ("id", "event", "data")] == shown.splitlines()
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 
 
@@ -162,15 +166,15 @@ def test_client_ahead_of_the_log_is_reset(app: Flask, query: dict[str, str]) -> 
     with Stream(app, "5000", **query) as stream:
         received = stream.event()
         assert (received["event"], received["id"]) == ("reset", "1")
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 
 
 def test_late_replica_is_no_shorter_log(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    tell(app, event("transfer.confirmed", transfer_id=ID))
+    report_events(app, event("transfer.confirmed", transfer_id=ID))
     monkeypatch.setattr(services, "present_position", lambda _database: Position(1))
     with Stream(app, "2", transfer_id=ID) as stream:
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
 
 
@@ -188,7 +192,7 @@ def test_change_at_a_heartbeat_is_sent(app: Flask, monkeypatch: pytest.MonkeyPat
             if not was and self.was_published:
                 read.append(True)
                 if len(read) == 2:
-                    tell(app, released(ID, timedelta(seconds=5)))
+                    report_events(app, released(ID, timedelta(seconds=5)))
                     part_of(app, Waiting).look()
             return was
 
@@ -236,7 +240,7 @@ def test_stream_ends_where_reading_fails(app: Flask, monkeypatch: pytest.MonkeyP
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
         monkeypatch.setattr(views, "published_after", lambda *_: 1 // 0)
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         with pytest.raises(StopIteration):
             stream.event()
 
@@ -256,6 +260,6 @@ def test_late_replica_delays_no_change(app: Flask, monkeypatch: pytest.MonkeyPat
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
         monkeypatch.setattr(views, "published_after", behind)
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
         assert late == [0]

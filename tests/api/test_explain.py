@@ -21,7 +21,7 @@ from app.network.services import NetworkSnapshots
 from tests.api.estimates import EXACT, QUERY
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
-from tests.api.world import ADDRESS, BLOCKED, event, tell
+from tests.api.world import ADDRESS, BLOCKED, event, report_events
 from tests.applications import OpenApp
 
 BLOCKED_CALLER = {"REMOTE_ADDR": "203.0.113.9"}
@@ -114,7 +114,7 @@ def test_checks_do_not_reveal_which_block() -> None:
 
 
 def test_explain_dates_reported_base_fee(app: Flask, client: FlaskClient) -> None:
-    tell(app, event("fee.updated", src_chain_id=1, dst_chain_id=56, symbol="USDT", base_fee="5"))
+    report_events(app, event("fee.updated", src_chain_id=1, dst_chain_id=56, symbol="USDT", base_fee="5"))
     body = explain(client)
     assert (body["base_fee_source"], body["base_fee_since"]) == ("reported", "2026-03-08T11:59:00Z")
 

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from app.feed import lines
 from tests.api.shapes import HISTORY, assert_refused
-from tests.api.world import ADDRESS, NOW, configure, event, network, released, sent, tell
+from tests.api.world import ADDRESS, NOW, configure, event, network, released, report_events, sent
 from tests.builders import network as build
 
 pytestmark = pytest.mark.both_interfaces
@@ -55,7 +55,9 @@ def milliseconds(ago: timedelta) -> str:
 
 
 def test_history_row_has_every_field(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, timedelta(minutes=5)), released(ID, timedelta(minutes=1), amount="394563471907988034"))
+    report_events(
+        app, sent(ID, timedelta(minutes=5)), released(ID, timedelta(minutes=1), amount="394563471907988034")
+    )
     configs = client.get("/v2/getTransferConfigs").get_json()
     chains = {chain["id"]: chain for chain in configs["chains"]}
 
@@ -88,7 +90,7 @@ def test_history_row_has_every_field(app: Flask, client: FlaskClient) -> None:
 
 
 def test_refund_reason_follows_status(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
+    report_events(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     (row,) = page(client, f"addr={ADDRESS}&page_size=1")["history"]
     assert (row["status"], row["refund_reason"]) == (6, 4)
     assert row["dst_received_info"]["amount"] == "0"
@@ -111,13 +113,13 @@ SPELLINGS = [
 @pytest.mark.parametrize("query", SPELLINGS)
 @pytest.mark.parametrize("path", [HISTORY, HISTORY.replace("v2", "v1")])
 def test_accounts_are_read_in_every_spelling(app: Flask, client: FlaskClient, query: str, path: str) -> None:
-    tell(app, sent(ID), sent(number(1), sender=OTHER, receiver=OTHER))
+    report_events(app, sent(ID), sent(number(1), sender=OTHER, receiver=OTHER))
     assert ids(page(client, f"{query}&page_size=10", path)) == [ID]
 
 
 def test_several_accounts_list_each_transfer_once(app: Flask, client: FlaskClient) -> None:
     """Whether they sent or received it."""
-    tell(
+    report_events(
         app,
         sent(number(1), timedelta(seconds=40), sender=ADDRESS, receiver=FLOW),
         sent(number(2), timedelta(seconds=30), sender=OTHER, receiver=ADDRESS),
@@ -133,14 +135,14 @@ def test_several_accounts_list_each_transfer_once(app: Flask, client: FlaskClien
 
 @pytest.mark.parametrize("account", ["ΆΣ", "İstanbul", "straße", "ŉ" * 128, "a b+c"])
 def test_accounts_in_any_alphabet(app: Flask, client: FlaskClient, account: str) -> None:
-    tell(app, sent(ID, sender=account))
+    report_events(app, sent(ID, sender=account))
     for spelling in (account, account.casefold()):
         if len(spelling) <= 128:
             assert ids(page(client, f"addr={quote(spelling)}&page_size=1")) == [ID]
 
 
 def test_page_sizes_of_zero_and_beyond_maximum(app: Flask, client: FlaskClient) -> None:
-    tell(app, *(sent(number(n), timedelta(seconds=n)) for n in range(1, 103)))
+    report_events(app, *(sent(number(n), timedelta(seconds=n)) for n in range(1, 103)))
     for nothing in ("", "&page_size=0", "&page_size=", "&page_size=5&next_page_token=0"):
         assert page(client, f"addr={ADDRESS}{nothing}") == {
             "err": None, "history": [], "next_page_token": "", "current_size": "0",
@@ -160,7 +162,7 @@ def test_page_ends_on_a_whole_millisecond(app: Flask, client: FlaskClient) -> No
         *[timedelta(seconds=2, microseconds=n) for n in range(3)],
         timedelta(seconds=3),
     ]
-    tell(app, *(sent(number(n), ago) for n, ago in enumerate(at)))
+    report_events(app, *(sent(number(n), ago) for n, ago in enumerate(at)))
     # 2.000000 s ago is in the later millisecond, 2.000001 s ago and 2.000002 s ago are in the one before.
     first = page(client, f"addr={ADDRESS}&page_size=3")
     assert ids(first)[:2] == [number(0), number(1)]
@@ -170,13 +172,13 @@ def test_page_ends_on_a_whole_millisecond(app: Flask, client: FlaskClient) -> No
 
 
 def test_token_beyond_time_is_newest_page(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     for token in (2**63 - 1, 2**63, 2**64 - 1):
         assert ids(page(client, f"addr={ADDRESS}&page_size=1&next_page_token={token}")) == [ID]
 
 
 def test_chains_and_tokens_that_are_not_configured(app: Flask, client: FlaskClient) -> None:
-    tell(
+    report_events(
         app,
         sent(number(1), timedelta(seconds=20), src_chain_id=7777, dst_chain_id=8888, symbol="NEW"),
         sent(number(2), timedelta(seconds=15), symbol="NEW"),
@@ -204,8 +206,8 @@ def test_pegged_transfers_have_pair_tokens(app: Flask, client: FlaskClient) -> N
     kinds = (("deposit", 1, 250), ("burn", 250, 1), ("burn", 250, 42161))
     for n, (kind, src, dst) in enumerate(kinds):
         ago = timedelta(seconds=60 - n)
-        tell(app, sent(number(n), ago, kind=kind, src_chain_id=src, dst_chain_id=dst, amount="5"))
-        tell(app, released(number(n), timedelta(seconds=1), **({"amount": "4"} if n else {})))
+        report_events(app, sent(number(n), ago, kind=kind, src_chain_id=src, dst_chain_id=dst, amount="5"))
+        report_events(app, released(number(n), timedelta(seconds=1), **({"amount": "4"} if n else {})))
     rows = page(client, f"addr={ADDRESS}&page_size=10")["history"][::-1]
     assert [row["bridge_type"] for row in rows] == [2, 3, 4]
     assert [row["dst_received_info"]["amount"] for row in rows] == ["5", "4", "4"]
@@ -225,7 +227,7 @@ def test_pair_amounts_use_their_own_tokens(app: Flask, client: FlaskClient) -> N
         build.pair(250, 56, "MUX", ADDRESS, ADDRESS, org_token=own),
     ]
     configure(app, document)
-    tell(
+    report_events(
         app,
         sent(number(1), kind="deposit", symbol="CELR", dst_chain_id=250, amount="1000000"),
         sent(number(2), kind="burn", symbol="MUX", src_chain_id=56, dst_chain_id=250, amount=str(10**18)),
@@ -251,7 +253,7 @@ def test_transfers_before_1970_come_last(
     """Earlier releases took any time."""
     monkeypatch.setattr(lines, "EARLIEST", datetime(1, 1, 1, tzinfo=UTC))
     ancient = [NOW - datetime(year, 1, 1, tzinfo=UTC) for year in (1969, 1960, 1)]
-    tell(app, sent(ID), *(sent(number(n), ago) for n, ago in enumerate(ancient)))
+    report_events(app, sent(ID), *(sent(number(n), ago) for n, ago in enumerate(ancient)))
     first = page(client, f"addr={ADDRESS}&page_size=1")
     assert ids(first) == [ID]
     rest = page(client, f"addr={ADDRESS}&page_size=1&next_page_token={first['next_page_token']}")
@@ -302,6 +304,6 @@ def test_malformed_histories_are_refused(client: FlaskClient, query: str, text: 
 
 
 def test_twenty_accounts_are_accepted(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, sender="a19", receiver="A0"))
+    report_events(app, sent(ID, sender="a19", receiver="A0"))
     accounts = ",".join(f"a{n}" for n in range(20))
     assert ids(page(client, f"page_size=1&acct_addr={accounts}&addr=A7")) == [ID]

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.api.shapes import LATENCY, assert_refused
-from tests.api.world import released, sent, tell
+from tests.api.world import released, report_events, sent
 
 pytestmark = [pytest.mark.both_interfaces, pytest.mark.every_database]
 
@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 def transfer(app: Flask, number: int, took: timedelta, ago: timedelta = HOUR, **of: int) -> None:
     transfer_id = f"0x{number:064x}"
-    tell(app, sent(transfer_id, ago + took, **of), released(transfer_id, ago))
+    report_events(app, sent(transfer_id, ago + took, **of), released(transfer_id, ago))
 
 
 def test_latency_returns_exact_median(app: Flask, client: FlaskClient) -> None:

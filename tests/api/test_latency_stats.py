@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from app.latency import services
 from app.latency.queries import counted_since
 from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
-from tests.api.world import configure, event, network, released, sent, tell
+from tests.api.world import configure, event, network, released, report_events, sent
 from tests.applications import OpenApp
 
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
@@ -24,7 +24,7 @@ def pay(app: Flask, number: int, seconds: float, ago: timedelta = DAY, symbol: s
     """A transfer that took so long and was released so long ago."""
     transfer_id = f"0x{number:064x}"
     send = sent(transfer_id, ago + timedelta(seconds=seconds), symbol=symbol)
-    tell(app, send, released(transfer_id, ago))
+    report_events(app, send, released(transfer_id, ago))
 
 
 def stats(client: FlaskClient, **changes: Any) -> dict[str, Any]:
@@ -123,5 +123,5 @@ def test_own_events_count_at_once(app: Flask, client: FlaskClient) -> None:
     pay(app, 1, 10)
     assert stats(client)["count"] == 1
     pay(app, 2, 20)
-    tell(app, event("chain.reorged", timedelta(), chain_id=1, from_block=90))
+    report_events(app, event("chain.reorged", timedelta(), chain_id=1, from_block=90))
     assert stats(client)["count"] == 2

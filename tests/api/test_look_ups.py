@@ -18,7 +18,7 @@ from app.http.application import part_of
 from app.transfers.rules.certainty import WATCHER
 from app.watcher.models import ChainWatch
 from tests.api.shapes import EVIDENCE, FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
-from tests.api.world import ADDRESS, event, released, sent, tell
+from tests.api.world import ADDRESS, event, released, report_events, sent
 from tests.grpcweb.wire import call as grpc_call
 from tests.grpcweb.wire import read as grpc_read
 
@@ -53,7 +53,7 @@ def found(client: FlaskClient, query: str) -> list[str]:
 def test_status_by_transaction_equals_by_id(
     app: Flask, client: FlaskClient, spelling: str, chain_id: float | str
 ) -> None:
-    tell(
+    report_events(
         app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4), sent(OTHER, src_tx_hash=REFUND)
     )
     by_id = status_of(client, transfer_id=ID)
@@ -64,13 +64,13 @@ def test_status_by_transaction_equals_by_id(
 
 
 def test_id_takes_precedence_over_transaction(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     assert status_of(client, transfer_id=ID, tx_hash=PAYOUT, src_chain_id=56)["status"] == 1
     assert status_of(client, transfer_id=ID, tx_hash=[], src_chain_id=None)["status"] == 1
 
 
 def test_hashes_other_than_hex_keep_case(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, src_tx_hash=SOLANA))
+    report_events(app, sent(ID, src_tx_hash=SOLANA))
     assert status_of(client, tx_hash=SOLANA, src_chain_id=1)["status"] == 1
     assert status_of(client, tx_hash=SOLANA.lower(), src_chain_id=1)["err"]["code"] == 500
     assert found(client, f"key={SOLANA}") == [ID]
@@ -80,7 +80,7 @@ def test_hashes_other_than_hex_keep_case(app: Flask, client: FlaskClient) -> Non
 def test_first_transfer_in_block_is_answered(app: Flask, client: FlaskClient) -> None:
     """Of several in one transaction."""
     order = (10, 9, 100)
-    tell(
+    report_events(
         app,
         *(
             {**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"}
@@ -93,7 +93,7 @@ def test_first_transfer_in_block_is_answered(app: Flask, client: FlaskClient) ->
 
 
 def test_retracted_transaction_is_known(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, block=100), event("chain.reorged", timedelta(), chain_id=1, from_block=90))
+    report_events(app, sent(ID, block=100), event("chain.reorged", timedelta(), chain_id=1, from_block=90))
     assert status_of(client, tx_hash=SEND, src_chain_id=1) == {"err": None} | ZEROES[STATUS] | {
         "block_delay": 12,
         "bridge_type": 1,
@@ -107,7 +107,7 @@ def test_retracted_transaction_is_known(app: Flask, client: FlaskClient) -> None
 def test_unknown_transaction_is_not_found(
     app: Flask, client: FlaskClient, tx_hash: str, chain_id: int
 ) -> None:
-    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=1)))
     response = client.post(STATUS, json={"tx_hash": tx_hash, "src_chain_id": chain_id})
     message = assert_refused(response, 200, "transfer_not_found", STATUS)
     name = {0: "chain 0", 1: "Ethereum", 56: "BNB Chain"}[chain_id]
@@ -138,7 +138,7 @@ def test_malformed_transactions_are_refused(client: FlaskClient, body: dict[str,
 
 def test_statuses_have_the_requested_order(app: Flask, client: FlaskClient) -> None:
     """Each equals the status of a single request."""
-    tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER))
     ids = [OTHER, ID[2:].upper(), "0x" + "00" * 32, ID]
     body = client.post(STATUSES, json={"transfer_ids": ids}).get_json()
     assert list(body) == ["err", "statuses"]
@@ -153,7 +153,7 @@ def test_statuses_have_the_requested_order(app: Flask, client: FlaskClient) -> N
 
 def test_hundred_statuses_are_answered(app: Flask, client: FlaskClient) -> None:
     ids = [f"0x{n:064x}" for n in range(100)]
-    tell(app, *(sent(transfer_id) for transfer_id in ids))
+    report_events(app, *(sent(transfer_id) for transfer_id in ids))
     body = client.post(STATUSES, json={"transfer_ids": ids}).get_json()
     assert [(each["err"], each["status"]) for each in body["statuses"]] == [(None, 1)] * 100
 
@@ -183,7 +183,7 @@ def test_malformed_lists_of_ids_are_refused(client: FlaskClient, body: dict[str,
 
 
 def test_transfer_is_found_by_every_key(app: Flask, client: FlaskClient) -> None:
-    tell(
+    report_events(
         app,
         sent(ID),
         event("network.status", transfer_id=ID, xfer_status=4),
@@ -217,7 +217,7 @@ def certainty_of(client: FlaskClient, key: str) -> dict[str, Any]:
 @pytest.mark.every_database
 def test_certainty_follows_blocks_and_proofs(app: Flask, client: FlaskClient, database: Database) -> None:
     """A payout that the gateway read is proven as soon as its block is, and no longer once it is orphaned."""
-    tell(app, sent(ID, block=70))
+    report_events(app, sent(ID, block=70))
     send = REPORTED | {"event": "transfer.sent", "chain_id": 1, "block": 70, "as_of_block": 70}
     assert certainty_of(client, ID) == send
     watching(app, released(ID, timedelta(seconds=50), chain_id=56, block=90))
@@ -230,16 +230,16 @@ def test_certainty_follows_blocks_and_proofs(app: Flask, client: FlaskClient, da
         with writing(database.engine) as connection:
             connection.execute(update(ChainWatch).values(proven_to=proven_to))
         assert certainty_of(client, ID) == level
-    tell(app, event("chain.reorged", timedelta(), chain_id=56, from_block=90))
+    report_events(app, event("chain.reorged", timedelta(), chain_id=56, from_block=90))
     assert certainty_of(client, ID) == send
-    tell(app, event("chain.reorged", timedelta(), chain_id=1, from_block=70))
+    report_events(app, event("chain.reorged", timedelta(), chain_id=1, from_block=70))
     nothing = dict.fromkeys(("chain_id", "block", "as_of_block"))
     assert certainty_of(client, ID) == {"level": "unknown", "event": "", "reported_by": "", **nothing}
 
 
 def test_watcher_proves_only_its_own_events(app: Flask, client: FlaskClient, database: Database) -> None:
     """What another reported earlier stays unproven."""
-    tell(app, sent(ID), released(ID, timedelta(seconds=50), chain_id=56, block=90))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=50), chain_id=56, block=90))
     with writing(database.engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, live_from=80, proven_to=120))
     assert certainty_of(client, ID) == REPORTED | {"block": 90, "as_of_block": 90}
@@ -253,7 +253,7 @@ def watching(app: Flask, *events: dict[str, Any]) -> None:
 
 
 def test_found_transfer_has_history_and_status(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=1)))
     (transfer,) = find(client, f"key={PAYOUT}")["transfers"]
     (row,) = client.get(f"{HISTORY}?addr={ADDRESS}&page_size=1").get_json()["history"]
     status = status_of(client, transfer_id=ID)
@@ -271,7 +271,7 @@ def test_found_transfer_has_history_and_status(app: Flask, client: FlaskClient) 
 
 def test_find_has_state_and_read_blocks(app: Flask, client: FlaskClient) -> None:
     assert find(client, f"key={SEND}") == {"err": None} | ZEROES[FIND]
-    tell(
+    report_events(
         app,
         event("transfer.submitted", transfer_id=ID, src_chain_id=1, src_tx_hash=SEND),
         event("chain.head", timedelta(seconds=12), chain_id=1, block=21_000_000),
@@ -286,7 +286,7 @@ def test_find_has_state_and_read_blocks(app: Flask, client: FlaskClient) -> None
     assert announced["transfers"][0]["status"] == 1
     assert find(client, f"key={SEND}&chain_id=1")["read_to"] == read_to
     assert find(client, f"key={SEND}&chain_id=56")["read_to"] == {}
-    tell(app, sent(ID, block=5), sent("0x" + "5c" * 32, dst_chain_id=250, src_chain_id=250))
+    report_events(app, sent(ID, block=5), sent("0x" + "5c" * 32, dst_chain_id=250, src_chain_id=250))
     known = find(client, f"key={ID}")
     assert known["state"] == "known"
     assert known["read_to"]["250"] == {"block": None, "at": "2026-03-08T11:59:00Z"}
@@ -311,7 +311,7 @@ def test_malformed_keys_are_refused(client: FlaskClient, query: str, message: st
 
 @pytest.mark.parametrize("prefix", ["/v1", "/v2"])
 def test_find_reads_transfer_id_as_key(app: Flask, client: FlaskClient, prefix: str) -> None:
-    tell(app, sent(ID), sent(OTHER, src_tx_hash=REFUND))
+    report_events(app, sent(ID), sent(OTHER, src_tx_hash=REFUND))
     path = prefix + FIND[3:]
     by_key = client.get(f"{path}?key={ID}").get_json()
     assert by_key["transfers"][0]["transfer_id"] == ID
@@ -330,7 +330,9 @@ MEANT = "X-Transfer-Id"
 def test_transaction_hash_as_id_names_transfer(app: Flask, client: FlaskClient) -> None:
     """Over both interfaces, by every operation that takes an id."""
     refund = event("refund.submitted", transfer_id=OTHER, tx_hash=REFUND)
-    tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER, src_tx_hash="0x" + "12" * 32), refund)
+    report_events(
+        app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER, src_tx_hash="0x" + "12" * 32), refund
+    )
     for tx_hash, meant in ((SEND, ID), (PAYOUT, ID), ("0x" + "12" * 32, OTHER), (REFUND, OTHER)):
         message = f"transfer not found: this is the hash of a transaction of transfer {meant}; "
         message += "send that as transfer_id"
@@ -350,7 +352,7 @@ def test_transaction_hash_as_id_names_transfer(app: Flask, client: FlaskClient) 
 
 
 def test_unknown_id_names_no_transfer(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     response = client.post(STATUS, json={"transfer_id": OTHER})
     assert assert_refused(response, 200, "transfer_not_found", STATUS).startswith(
         "transfer not found; newest"
@@ -364,7 +366,7 @@ def test_first_send_in_block_is_named(app: Flask, client: FlaskClient) -> None:
     """Of several sends of one transaction."""
     order = (10, 9, 100)
     sends = [{**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"} for n, place in enumerate(order)]
-    tell(app, *sends, released(OTHER, timedelta(minutes=5), dst_tx_hash=SEND))
+    report_events(app, *sends, released(OTHER, timedelta(minutes=5), dst_tx_hash=SEND))
     assert client.post(STATUS, json={"transfer_id": SEND}).headers[MEANT] == f"0x{1:064x}"
     both = client.post(STATUSES, json={"transfer_ids": [OTHER[:-1] + "0", SEND]}).get_json()["statuses"]
     assert ["newest events" in each["err"]["msg"] for each in both] == [True, False]

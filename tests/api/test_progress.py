@@ -19,7 +19,7 @@ from app.http.headers import PROGRESS_HEADERS
 from app.watcher.models import ChainWatch
 from app.watcher.queries import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
-from tests.api.world import configure, event, network, released, sent, tell
+from tests.api.world import configure, event, network, released, report_events, sent
 from tests.applications import OpenApp, renew_parts
 from tests.grpcweb.wire import frame, post
 from tests.steps import statements
@@ -65,7 +65,7 @@ def fields_of(client: FlaskClient, transfer_id: str) -> dict[str, str]:
 
 
 def test_completed_transfer_is_terminal(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), released(ID, timedelta(seconds=1)))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=1)))
     expected = {"Terminal": "true", "Final-By": "reported", "Next-Actor": "nobody", "As-Of": NOON}
     assert headers_of(client, transfer_id=ID) == headers_of(client, tx_hash=SEND, src_chain_id=1) == expected
     assert fields_of(client, ID) == expected
@@ -92,7 +92,7 @@ def finality(app: Flask, value: int | str | None, *, watched: bool = False) -> N
 
 
 def head(app: Flask, chain_id: int, block: int) -> None:
-    tell(app, event("chain.head", timedelta(seconds=20_000 - block), chain_id=chain_id, block=block))
+    report_events(app, event("chain.head", timedelta(seconds=20_000 - block), chain_id=chain_id, block=block))
 
 
 @pytest.mark.parametrize("status", ENDS)
@@ -101,7 +101,7 @@ def test_ended_transfer_is_terminal_at_final_block(open_app: OpenApp, status: in
     chain_id, story = ENDS[status]
     configure(app)
     client = app.test_client()
-    tell(app, SUBMITTED, *story)
+    report_events(app, SUBMITTED, *story)
     delay = {1: 12, 56: 15}[chain_id]
     head(app, 57 - chain_id, 10_000)  # the other chain has no effect
     head(app, chain_id, 200 + delay - 1)
@@ -118,7 +118,7 @@ def test_ended_transfer_is_terminal_at_final_block(open_app: OpenApp, status: in
     assert headers_of(client, transfer_id=ID)["Terminal"] == "false"
     head(app, chain_id, 300)
     assert headers_of(client, transfer_id=ID)["Final-By"] == "block"
-    tell(app, event("chain.reorged", chain_id=chain_id, from_block=150))
+    report_events(app, event("chain.reorged", chain_id=chain_id, from_block=150))
     assert headers_of(client, transfer_id=ID)["Terminal"] == "false"
 
 
@@ -135,7 +135,7 @@ def test_node_finality_counts_on_watched_chain(open_app: OpenApp) -> None:
     database = part_of(app, Database)
     finality(app, "finalized")
     client = app.test_client()
-    tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
+    report_events(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     head(app, 56, 215)
     assert headers_of(client, transfer_id=ID)["Final-By"] == "block", (
         "the gateway does not read the chain: by its delay"
@@ -156,7 +156,7 @@ def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
     app = open_app()
     finality(app, "finalized", watched=True)
     client = app.test_client()
-    tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
+    report_events(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     with writing(part_of(app, Database).engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56, final=150))
     head(app, 56, 10_000)
@@ -166,18 +166,18 @@ def test_stopped_watcher_delays_no_finality(open_app: OpenApp) -> None:
 
 
 def test_status_without_block_is_final(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, block=100), event("network.status", transfer_id=ID, xfer_status=7))
+    report_events(app, sent(ID, block=100), event("network.status", transfer_id=ID, xfer_status=7))
     expected = headers_of(client, transfer_id=ID)
     assert (expected["Terminal"], expected["Final-By"]) == ("true", "reported")
 
 
 def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient, database: Database) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     of_nothing = {"Terminal": "false", "Next-Actor": "network", "Next-Poll-Seconds": "7", "As-Of": NOON}
     assert headers_of(client, transfer_id=ID) == of_nothing
     for n, seconds in enumerate((200, 220, 240, 900)):
         past = f"0x{n:064x}"
-        tell(
+        report_events(
             app,
             sent(past, HOUR, src_tx_hash=past),
             released(past, HOUR - timedelta(seconds=seconds)),
@@ -187,16 +187,16 @@ def test_next_poll_follows_route_latency(app: Flask, client: FlaskClient, databa
     under_way = of_nothing | {"Next-Poll-Seconds": "42"}
     assert headers_of(client, transfer_id=ID) == headers_of(client, tx_hash=SEND, src_chain_id=1) == under_way
     assert fields_of(client, ID) == under_way
-    tell(app, sent(LATE, timedelta(minutes=10)), event("transfer.confirmed", transfer_id=LATE))
+    report_events(app, sent(LATE, timedelta(minutes=10)), event("transfer.confirmed", transfer_id=LATE))
     assert headers_of(client, transfer_id=LATE)["Next-Poll-Seconds"] == "83"
 
 
 def test_newest_event_gives_as_of_time(app: Flask, client: FlaskClient, database: Database) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     clock = database.clock
     renew_parts(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
     assert headers_of(client, transfer_id=ID)["As-Of"] == NOON
-    tell(app, event("chain.head", chain_id=1, block=5))
+    report_events(app, event("chain.head", chain_id=1, block=5))
     assert headers_of(client, transfer_id=ID)["As-Of"] == "2026-03-08T12:05:00Z"
 
 
@@ -219,7 +219,7 @@ def test_cors_exposes_progress_headers(client: FlaskClient, path: str) -> None:
 def test_status_reads_by_one_statement(open_app: OpenApp) -> None:
     """What the headers need next to the transfer's row is cached."""
     app = open_app()
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     client = app.test_client()
     before = headers_of(client, transfer_id=ID)
     with statements(part_of(app, Database).reads) as executed:

@@ -15,7 +15,7 @@ from app.db.engine import writing
 from app.transfers.models import Refund, Transfer
 from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
 from tests.api.shapes import STATUS, ZEROES, assert_refused
-from tests.api.world import ADDRESS, NOW, configure, event, network, released, sent, tell, vector
+from tests.api.world import ADDRESS, NOW, configure, event, network, released, report_events, sent, vector
 from tests.builders import network as build
 
 pytestmark = pytest.mark.both_interfaces
@@ -39,7 +39,7 @@ def test_status_equals_recorded_response(app: Flask, client: FlaskClient, strict
     transfer_id = "0x" + recorded["request"]["transfer_id"].lower()
     source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]
     payout = recorded["response"]["dst_block_tx_link"].rsplit("/", 1)[1]
-    tell(
+    report_events(
         app,
         sent(transfer_id, src_chain_id=250, dst_chain_id=42161, src_tx_hash=source),
         released(transfer_id, timedelta(seconds=1), dst_tx_hash=payout),
@@ -87,7 +87,7 @@ STORIES = [
 def test_status_follows_the_events(
     app: Flask, client: FlaskClient, story: list[dict[str, Any]], status: int, fields: dict[str, Any]
 ) -> None:
-    tell(app, *story)
+    report_events(app, *story)
     assert get_status(client) == {"err": None} | ZEROES[STATUS] | {"status": status} | fields
 
 
@@ -106,12 +106,14 @@ def test_status_has_bridge_type(
 ) -> None:
     pairs = [build.pair(1, pegged, "USDT", ADDRESS, ADDRESS) for pegged in (250, 42161)]
     configure(app, network() | {"pegged_pairs": pairs})
-    tell(app, sent(ID, kind=kind, src_chain_id=src, dst_chain_id=dst))
+    report_events(app, sent(ID, kind=kind, src_chain_id=src, dst_chain_id=dst))
     assert get_status(client)["bridge_type"] == expected
 
 
 def test_retracted_transfer_has_unknown_status(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, block=100), event("chain.reorged", timedelta(seconds=1), chain_id=1, from_block=90))
+    report_events(
+        app, sent(ID, block=100), event("chain.reorged", timedelta(seconds=1), chain_id=1, from_block=90)
+    )
     body = get_status(client)
     assert body["err"] is None
     assert body["status"] == TransferHistoryStatus.TRANSFER_UNKNOWN
@@ -119,12 +121,12 @@ def test_retracted_transfer_has_unknown_status(app: Flask, client: FlaskClient) 
 
 @pytest.mark.parametrize("spelling", [ID, ID[2:], ID.upper(), ID[2:].upper(), "0x" + ID[2:].upper()])
 def test_id_is_read_in_every_spelling(app: Flask, client: FlaskClient, spelling: str) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     assert get_status(client, spelling)["status"] == 1
 
 
 def test_unknown_keys_and_charset_are_ignored(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     response = client.post(
         STATUS + "?transfer_id=zz",
         data=f'{{"x": [1.5, null, 123456789012345678901234567890], "transfer_id": "{ID}"}}',
@@ -134,7 +136,7 @@ def test_unknown_keys_and_charset_are_ignored(app: Flask, client: FlaskClient) -
 
 
 def test_unknown_id_reports_freshness(app: Flask, client: FlaskClient) -> None:
-    tell(
+    report_events(
         app,
         event("chain.head", timedelta(seconds=12), chain_id=1, block=5),
         event("chain.head", timedelta(seconds=200), chain_id=56, block=5),
@@ -152,7 +154,7 @@ def test_unknown_chains_do_not_lengthen_answer(app: Flask, client: FlaskClient) 
     unknown = (
         event("chain.head", timedelta(seconds=1), chain_id=10_000 + number, block=5) for number in range(300)
     )
-    tell(app, *unknown, event("chain.head", timedelta(days=2), chain_id=1, block=5))
+    report_events(app, *unknown, event("chain.head", timedelta(days=2), chain_id=1, block=5))
     message = assert_refused(
         client.post(STATUS, json={"transfer_id": "0" * 64}), 200, "transfer_not_found", STATUS
     )
@@ -169,7 +171,7 @@ def test_unknown_id_before_any_event(client: FlaskClient) -> None:
 
 
 def test_status_on_unconfigured_chains(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
+    report_events(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
     assert get_status(client) == {"err": None} | ZEROES[STATUS] | {"status": 1, "bridge_type": 1}
 
 

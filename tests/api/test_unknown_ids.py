@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from app.db.database import Database
 from app.http.application import part_of
 from tests.api.shapes import STATUS, STATUSES
-from tests.api.world import configure, released, sent, tell
+from tests.api.world import configure, released, report_events, sent
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.steps import statements, steps
@@ -38,8 +38,8 @@ def app(open_app: OpenApp, shared_database: SharedDatabase) -> Flask:
     """The configuration is cached, as in production. A hundred transfers are known."""
     app = open_app(config_max_age_seconds=30)
     shared_database.fill("tests.api", lambda: configure(app))
-    tell(app, *(sent(transfer_id, timedelta(hours=1)) for transfer_id in KNOWN))
-    tell(app, *(released(transfer_id, timedelta(minutes=50), block=200) for transfer_id in KNOWN))
+    report_events(app, *(sent(transfer_id, timedelta(hours=1)) for transfer_id in KNOWN))
+    report_events(app, *(released(transfer_id, timedelta(minutes=50), block=200) for transfer_id in KNOWN))
     return app
 
 

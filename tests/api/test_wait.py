@@ -22,9 +22,9 @@ from app.waiting import services as service
 from app.waiting.register import READS_AT_ONCE, Waiting
 from config import ALL_DOORS
 from tests.api.shapes import STATUS, WAIT, assert_refused
-from tests.api.world import configure, event, released, sent, tell
+from tests.api.world import configure, event, released, report_events, sent
 from tests.applications import OpenApp
-from tests.refunds import asking
+from tests.refunds import requesting
 
 ID = "0x" + "5a" * 32
 OTHER = "0x" + "a5" * 32
@@ -36,7 +36,7 @@ SUBMITTING, CONFIRMED, COMPLETED = 1, 3, 5
 def app(open_app: OpenApp) -> Flask:
     app = open_app(doors=("api", "wait"))
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     return app
 
 
@@ -106,7 +106,7 @@ def test_crowded_request_waits_for_next_look(app: Flask) -> None:
 def test_wait_answers_with_the_next_status(app: Flask, in_background: Any) -> None:
     pending = in_background(after_status=SUBMITTING)
     assert not pending.done()
-    tell(app, released(ID, timedelta(seconds=5)))
+    report_events(app, released(ID, timedelta(seconds=5)))
     response = pending.result(timeout=5)
     assert response.get_json()["status"] == COMPLETED
     assert response.get_data() == status_answer(app).get_data()
@@ -116,8 +116,8 @@ def test_wait_answers_with_the_next_status(app: Flask, in_background: Any) -> No
 
 def test_event_without_new_status_wakes_no_wait(app: Flask, in_background: Any) -> None:
     pending = in_background(after_status=SUBMITTING)
-    tell(app, sent(OTHER))
-    tell(
+    report_events(app, sent(OTHER))
+    report_events(
         app,
         event(
             "transfer.submitted",
@@ -132,7 +132,7 @@ def test_event_without_new_status_wakes_no_wait(app: Flask, in_background: Any) 
     )
     time.sleep(0.5)
     assert not pending.done()
-    tell(app, event("transfer.confirmed", transfer_id=ID))
+    report_events(app, event("transfer.confirmed", transfer_id=ID))
     assert pending.result(timeout=5).get_json()["status"] == CONFIRMED
 
 
@@ -157,12 +157,12 @@ def test_unknown_transfer_waits_at_status_0(app: Flask, in_background: Any) -> N
     late = app.test_client().get(WAIT, query_string={"transfer_id": OTHER, "after_status": 0, "timeout": 1})
     assert_refused(late, 200, "transfer_not_found", STATUS)
     pending = in_background(transfer_id=OTHER, after_status=0)
-    tell(app, sent(OTHER))
+    report_events(app, sent(OTHER))
     assert pending.result(timeout=5).get_json()["status"] == SUBMITTING
 
 
 def test_requested_refund_ends_the_wait(app: Flask, in_background: Any) -> None:
-    tell(app, event("network.status", transfer_id=ID, xfer_status=4))
+    report_events(app, event("network.status", transfer_id=ID, xfer_status=4))
     pending = in_background(after_status=6)
     assert not pending.done()
     request_refund(app)
@@ -170,7 +170,7 @@ def test_requested_refund_ends_the_wait(app: Flask, in_background: Any) -> None:
 
 
 def request_refund(app: Flask) -> None:
-    answer = asking.ask(app.test_client(), "http", asking.withdraw_req(ID))
+    answer = requesting.send_request(app.test_client(), "http", requesting.withdraw_req(ID))
     assert answer.understood
 
 
@@ -181,7 +181,7 @@ def test_change_before_wait_is_noticed(app: Flask, monkeypatch: pytest.MonkeyPat
     def read_then_change(*args: Any) -> Any:
         row = reads(*args)
         monkeypatch.setattr(service, "transfer_row", reads)
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         time.sleep(0.4)  # the thread looks meanwhile
         return row
 
@@ -197,21 +197,21 @@ def test_stale_read_does_not_miss_change(
     """The view reads from a replica that is behind what the thread has looked at already."""
     stale = database.public.run_read(transfer_row, TransferId(bytes.fromhex(ID[2:])))
     other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
-    tell(app, released(ID, timedelta(seconds=5)))
+    report_events(app, released(ID, timedelta(seconds=5)))
     time.sleep(0.4)
     with monkeypatch.context() as behind:
         behind.setattr(service, "transfer_row", lambda *_: stale)
         began = time.monotonic()
         assert wait_for(app, after_status=SUBMITTING, timeout=20).get_json()["status"] == COMPLETED
         assert time.monotonic() - began < 15
-    tell(app, sent(OTHER))
+    report_events(app, sent(OTHER))
     other.result(timeout=5)
 
 
 def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=1, trusted_proxies=1)
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     waiting = part_of(app, Waiting)
     with ThreadPoolExecutor() as threads:
         pending = threads.submit(wait_for, app, after_status=SUBMITTING)
@@ -220,7 +220,7 @@ def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
         assert_refused(refused, 503, "wait_busy", STATUS)
         assert refused.headers["Retry-After"] == "5"
         assert wait_for(app).status_code == 200  # this one is answered at once
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert pending.result(timeout=5).status_code == 200
     assert wait_for(app, after_status=COMPLETED, timeout=1).status_code == 200
     assert len(waiting) == 0
@@ -234,7 +234,7 @@ def from_address(app: Flask, address: str, path: str = WAIT, **query: Any) -> Te
 def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), wait_limit=8, trusted_proxies=1)
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     waiting = part_of(app, Waiting)
     with ThreadPoolExecutor() as threads:
         places = [
@@ -252,7 +252,7 @@ def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
         for address in ("2001:db8:0:b::1", "192.0.2.1", "192.0.2.2"):
             places.append(threads.submit(from_address, app, address, after_status=SUBMITTING))
         until_true(lambda: len(waiting) == 5)
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         assert [place.result(timeout=5).status_code for place in places] == [200] * 5
     again = from_address(app, "2001:db8:0:a::1", after_status=COMPLETED, timeout=1)
     assert again.status_code == 200, "a wait that ended frees its place"
@@ -303,7 +303,7 @@ def test_change_is_answered_after_an_outage(
     with monkeypatch.context() as broken:
         broken.setattr("app.waiting.register.load_heads", lambda _: 1 // 0)
         time.sleep(0.3)  # a look that had begun is over
-        tell(app, released(ID, timedelta(seconds=5)))
+        report_events(app, released(ID, timedelta(seconds=5)))
         time.sleep(0.3)
         assert not pending.done()
     assert pending.result(timeout=5).get_json()["status"] == COMPLETED

@@ -23,7 +23,7 @@ from app.webhooks.services.delivering import clean_up, take
 from app.webhooks.services.shown import list_subscriptions
 from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused
-from tests.api.world import configure, sent, tell
+from tests.api.world import configure, report_events, sent
 from tests.applications import Audited, OpenApp, editing_of
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
@@ -81,7 +81,7 @@ def test_webhook_is_created_sent_listed_removed(app: Flask, audited: Audited) ->
         "state": "active",
         "waiting": 0,
     }
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     (due,) = take(*audited, Plenty())
     assert json.loads(due.body)["data"]["transfer_id"] == ID
     listed = send(app, key).get_json()
@@ -198,7 +198,7 @@ def test_revoked_key_gets_no_more_webhooks(app: Flask, database: Database, audit
     clean_up(database)
     (left,) = list_subscriptions(database)
     assert (left.state, left.state_reason) == ("off", "its API key was revoked")
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     assert take(*audited, Plenty()) == []
 
 

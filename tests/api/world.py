@@ -75,7 +75,7 @@ def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     import_network(*editing_of(app), json.dumps(document or network()).encode(), actor=TESTER)
 
 
-def tell(app: Flask, *events: dict[str, Any]) -> None:
+def report_events(app: Flask, *events: dict[str, Any]) -> None:
     """Feed events; every one must be accepted."""
     verdict = ingest_lines(
         part_of(app, Database),

@@ -44,7 +44,9 @@ def estimate_codes(server: Server) -> set[int | None]:
     """The error codes of estimates from Optimism in all workers, once a change counts everywhere."""
     time.sleep(CONFIG_MAX_AGE_SECONDS)
     query = "src_chain_id=10&dst_chain_id=1&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
-    answers = [json.loads(server.ask("GET", f"/v2/estimateAmt?{query}").read()) for _ in range(CONNECTIONS)]
+    answers = [
+        json.loads(server.request("GET", f"/v2/estimateAmt?{query}").read()) for _ in range(CONNECTIONS)
+    ]
     return {(answer.get("err") or {}).get("code") for answer in answers}
 
 

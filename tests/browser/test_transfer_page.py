@@ -140,7 +140,7 @@ def test_transfer_page_polls_when_wait_is_not_served(
     moving = sandbox_id(Status.TRANSFER_SUBMITTING, 1)
     settings = {"DATABASE_URL": sandbox.url, "DOORS": "api", "WEB_CONCURRENCY": "1"}
     with serving("wsgi:app", tmp_path / "log", **settings) as plain:
-        assert plain.ask("GET", f"/v2/waitTransferStatus?transfer_id={moving}").status == 404
+        assert plain.request("GET", f"/v2/waitTransferStatus?transfer_id={moving}").status == 404
         context = browser.new_context()
         visit = Visit(context.new_page(), plain)
         requested: list[str] = []

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.clients import workshop
+from tests.serving.reporting import TOKEN, new_transfer, release
 from tests.serving.server import Server, serving
-from tests.serving.telling import TOKEN, new_transfer, release
 
 SOON = 10
 """Seconds from the commit of the change to the end of the client's program; polling would take 300."""
@@ -36,7 +36,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 def heard(gateway: Server, check: Callable[[list[dict[str, Any]]], None]) -> float:
     """How many seconds after the change the client reported it."""
     transfer_id = new_transfer(gateway)
-    answer = gateway.ask("GET", f"/v2/waitTransferStatus?transfer_id={transfer_id}")
+    answer = gateway.request("GET", f"/v2/waitTransferStatus?transfer_id={transfer_id}")
     assert answer.headers["X-Transfer-Next-Poll-Seconds"] == "300"
     happened: list[float] = []
 

@@ -1,4 +1,4 @@
-"""``python -m transfer_gateway_client verify``: saved answers, judged as the contract does."""
+"""``python -m transfer_gateway_client verify``: saved answers, verified as the contract does."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def verify(*arguments: str, stdin: bytes = b"", folder: Path | None = None) -> E
     return Ended(ended, said.getvalue().encode(), wrong.getvalue().encode())
 
 
-def judged(folder: Path, answers: list[Any], *options: str) -> list[str]:
+def verified(folder: Path, answers: list[Any], *options: str) -> list[str]:
     """Verify answers as files of one command: the verdict about each, ``VALID`` or why not."""
     names = [f"{number}.json" for number in range(len(answers))]
     for name, answer in zip(names, answers, strict=True):
@@ -160,7 +160,7 @@ def test_flipped_bit_is_noticed(tmp_path: Path, step: int) -> None:
     answers += [{**RECORDED, "chain_id": 97 ^ (1 << bit)} for bit in range(63) if 97 ^ (1 << bit)]
     contract = bytes.fromhex(RECORDED["bridge_contract"][2:])
     answers += [{**RECORDED, "bridge_contract": f"0x{other.hex()}"} for other in every_flip(contract)]
-    assert refused(judged(tmp_path, answers))
+    assert refused(verified(tmp_path, answers))
 
 
 @pytest.mark.parametrize("step", few_or_many(7, 1))
@@ -171,7 +171,7 @@ def test_flipped_power_bit_breaks_contract_hash(tmp_path: Path, step: int) -> No
         for place, power in enumerate(raw("powers"))
         for other in every_flip(power)[::step]
     ]
-    assert refused(judged(tmp_path, answers, "--set-hash", f"0x{SET_HASH}"))
+    assert refused(verified(tmp_path, answers, "--set-hash", f"0x{SET_HASH}"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_flipped_power_bit_breaks_contract_hash(tmp_path: Path, step: int) -> No
 )
 def test_saved_refund_is_valid_only_at_quorum(tmp_path: Path, left_out: tuple[int, ...], valid: bool) -> None:
     sigs = [sig for place, sig in enumerate(RECORDED["sorted_sigs"]) if place not in left_out]
-    (verdict,) = judged(tmp_path, [{**RECORDED, "sorted_sigs": sigs}])
+    (verdict,) = verified(tmp_path, [{**RECORDED, "sorted_sigs": sigs}])
     assert verdict.startswith("VALID") is valid
     if not valid:
         assert f"{RECORDED['quorum']} is needed" in verdict or "nobody signed it" in verdict
@@ -220,10 +220,10 @@ def test_a_refund_of_each_kind(tmp_path: Path, kind: SendKind) -> None:
         (("--set-hash", "00" * 32), False),
         *((("--kind", other.value), False) for other in KINDS if other is not kind),
     ):
-        (verdict,) = judged(tmp_path, [answer], *there, *options)
+        (verdict,) = verified(tmp_path, [answer], *there, *options)
         assert verdict.startswith("VALID") is valid, options
     _, _, elsewhere = answer_for(kind, **{"chain_id" if kind is SendKind.POOL else "ref_chain_id": 56})
-    assert judged(tmp_path, [elsewhere], *there) == ["NOT VALID: the request is for another chain"]
+    assert verified(tmp_path, [elsewhere], *there) == ["NOT VALID: the request is for another chain"]
 
 
 def put(name: str, value: Any) -> Any:
@@ -269,7 +269,7 @@ SPOILED: dict[str, tuple[Callable[[Answer], Answer], str]] = {
 
 
 def test_a_spoiled_answer_says_why(tmp_path: Path) -> None:
-    verdicts = judged(tmp_path, [spoil(RECORDED) for spoil, _ in SPOILED.values()])
+    verdicts = verified(tmp_path, [spoil(RECORDED) for spoil, _ in SPOILED.values()])
     assert refused(verdicts)
     for (name, (_, reason)), verdict in zip(SPOILED.items(), verdicts, strict=True):
         assert reason in verdict, name
@@ -282,7 +282,7 @@ def test_stranger_among_signatures_is_noticed(tmp_path: Path) -> None:
     sigs = answer["sorted_sigs"]
     answers = [{**answer, "sorted_sigs": [*sigs[:place], stranger, *sigs[place:]]} for place in range(5)]
     options = ("--chain", "137", "--contract", f"0x{ctx.contract.hex()}")
-    assert set(judged(tmp_path, answers, *options)) == {"NOT VALID: not only its validators signed it"}
+    assert set(verified(tmp_path, answers, *options)) == {"NOT VALID: not only its validators signed it"}
 
 
 @pytest.fixture
@@ -304,11 +304,11 @@ def test_what_a_gateway_answers(tmp_path: Path, served: dict[str, tuple[Answer, 
     for kind, (status, evidence) in served.items():
         there = ("--chain", str(evidence["chain_id"]), "--contract", evidence["contract"])
         known = ("--kind", kind, "--transfer", REFUNDS[kind], "--set-hash", evidence["validator_set_hash"])
-        verdicts = judged(tmp_path, [status, evidence], *there, *known)
+        verdicts = verified(tmp_path, [status, evidence], *there, *known)
         assert all(verdict.startswith("VALID") for verdict in verdicts), verdicts
-        (alone,) = judged(tmp_path, [status], *there)
+        (alone,) = verified(tmp_path, [status], *there)
         assert alone.startswith("VALID")
-        assert judged(tmp_path, [status]) == [
+        assert verified(tmp_path, [status]) == [
             "does not say which chain and contract pay: add --chain and --contract"
         ]
         signer = next(row for row in evidence["signers"] if row["signed"])
@@ -319,7 +319,7 @@ def test_what_a_gateway_answers(tmp_path: Path, served: dict[str, tuple[Answer, 
             {"signers": [row | {"power": "1"} for row in evidence["signers"]]}, {"signers": [1]},
             {"validator_set_hash": "0x12"}, {"kind": "mint"},
         ]  # fmt: skip
-        verdicts = judged(tmp_path, [{**evidence, **lie} for lie in lies])
+        verdicts = verified(tmp_path, [{**evidence, **lie} for lie in lies])
         assert refused(verdicts), "\n".join(verdicts)
 
 
@@ -330,7 +330,7 @@ def test_zero_power_reads_in_either_spelling(tmp_path: Path) -> None:
     first = sorted(KEYS[:4], key=address_of)[0]
     place = answer["signers"].index(text(address_of(first)))
     answers = [entry("powers", place, text(nought))(answer) for nought in (b"", b"\0")]
-    assert all(verdict.startswith("VALID") for verdict in judged(tmp_path, answers, *there))
+    assert all(verdict.startswith("VALID") for verdict in verified(tmp_path, answers, *there))
 
 
 UNUSABLE = {
@@ -346,7 +346,7 @@ UNUSABLE = {
 
 
 def test_what_cannot_be_judged(tmp_path: Path) -> None:
-    for verdict, words in zip(judged(tmp_path, list(UNUSABLE)), UNUSABLE.values(), strict=True):
+    for verdict, words in zip(verified(tmp_path, list(UNUSABLE)), UNUSABLE.values(), strict=True):
         assert words in verdict
     for path in ("nowhere.json", str(tmp_path)):
         result = verify(path)
@@ -356,12 +356,12 @@ def test_what_cannot_be_judged(tmp_path: Path) -> None:
 
 def test_of_several_files_the_worst_counts(tmp_path: Path) -> None:
     good, bad = RECORDED, {**RECORDED, "sorted_sigs": []}
-    assert [each[:9] for each in judged(tmp_path, [good, bad, good])] == [
+    assert [each[:9] for each in verified(tmp_path, [good, bad, good])] == [
         "VALID: th",
         "NOT VALID",
         "VALID: th",
     ]
-    assert [each[:9] for each in judged(tmp_path, [bad, "{}"])] == ["NOT VALID", "is not a "]
+    assert [each[:9] for each in verified(tmp_path, [bad, "{}"])] == ["NOT VALID", "is not a "]
 
 
 @pytest.mark.parametrize(

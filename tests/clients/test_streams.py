@@ -18,9 +18,9 @@ from tests.clients import workshop
 from tests.clients.conftest import ThroughNginx
 from tests.clients.scripted import EVENTS, Say, Script, serving
 from tests.deploy.files import free_port
+from tests.serving.reporting import TOKEN, report_events
 from tests.serving.server import Server
 from tests.serving.server import serving as serving_gateway
-from tests.serving.telling import TOKEN, tell
 
 ID = "0x" + "ab" * 32
 CLIENTS = [
@@ -134,12 +134,12 @@ def test_stream_survives_reorganisation_and_stop(
     with serving_gateway("wsgi:app", tmp_path / "log", **settings) as server:
         following.start()
         until(lambda: waiting(server) == len(cases), following)
-        tell(server, in_block(sent(transfer_id), 100, "aa"))
+        report_events(server, in_block(sent(transfer_id), 100, "aa"))
         time.sleep(1)
-        tell(server, event("chain.reorged", timedelta(seconds=30), chain_id=1, from_block=100))
+        report_events(server, event("chain.reorged", timedelta(seconds=30), chain_id=1, from_block=100))
     with serving_gateway("wsgi:app", tmp_path / "log", **settings) as server:
-        tell(server, in_block(sent(transfer_id), 101, "bb"))
-        tell(server, released(transfer_id, timedelta(seconds=5)))
+        report_events(server, in_block(sent(transfer_id), 101, "bb"))
+        report_events(server, released(transfer_id, timedelta(seconds=5)))
         following.join(timeout=90)
         assert not following.is_alive()
     assert not failed, failed

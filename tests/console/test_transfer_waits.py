@@ -38,7 +38,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import FIND
 from tests.console.forms import form_of, pre
 from tests.console.visitor import Visitor, signed_in
-from tests.refunds.asking import ask, withdraw_req
+from tests.refunds.requesting import send_request, withdraw_req
 
 SIGNING = sandbox_id(Status.TRANSFER_REQUESTING_REFUND)
 SIGNED = "58.0 %"
@@ -247,7 +247,7 @@ def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Flask, vie
     assert "No waiting refund was requested by its user." in viewer.get("/admin/refunds/?requested=1").text
     transfer = sandbox_id(TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED)
     assert "Refund requested</dt>" not in viewer.get(f"/admin/transfers/{transfer}").text
-    assert ask(app.test_client(), "http", withdraw_req(transfer)).code == 0
+    assert send_request(app.test_client(), "http", withdraw_req(transfer)).code == 0
     listed = viewer.get("/admin/refunds/?requested=1").text
     assert re.findall(r'row-link mono" href="/admin/transfers/(0x\w+)"', listed) == [transfer]
     assert SIGNING in viewer.get("/admin/refunds/").text

@@ -85,7 +85,7 @@ def sandbox_on(url: str, **changes: object) -> Flask:
     return app
 
 
-def ask(app: Flask, request: Request) -> Answer:
+def send_request(app: Flask, request: Request) -> Answer:
     """Send one recorded request: its status, headers and body."""
     if "command" in request:
         result = app.test_cli_runner().invoke(args=request["command"])
@@ -338,7 +338,7 @@ def record() -> None:
 def _exchanges(**changes: object) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         app = sandbox_app(Path(folder), **changes)
-        return [{"request": request, "answer": ask(app, request)} for request in requests()]
+        return [{"request": request, "answer": send_request(app, request)} for request in requests()]
 
 
 @cache

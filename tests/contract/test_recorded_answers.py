@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.contract.recorded_answers import RECORDED, STRICT, Answer, Request, ask, sandbox_on
+from tests.contract.recorded_answers import RECORDED, STRICT, Answer, Request, sandbox_on, send_request
 
 Exchange = dict[str, Any]
 
@@ -28,7 +28,7 @@ def assert_given_again(app: Flask, recorded: list[Exchange]) -> None:
     changed = [
         (exchange["request"], exchange["answer"], answer)
         for exchange in recorded
-        if (answer := ask(app, exchange["request"])) != exchange["answer"]
+        if (answer := send_request(app, exchange["request"])) != exchange["answer"]
     ]
     if changed:
         parts = [difference(*each) for each in changed[:ANSWERS]]

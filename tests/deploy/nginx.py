@@ -72,7 +72,7 @@ class Nginx:
             "localhost", self.ports[port], timeout=20, context=context, source_address=(source, 0)
         )
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,

@@ -13,8 +13,8 @@ from app.values.codes import TransferHistoryStatus as Status
 from tests.api.world import event
 from tests.deploy.nginx import OPERATORS, PLACES, Nginx, proxying
 from tests.serving.migrated import sqlite_url
+from tests.serving.reporting import TOKEN, new_transfer, release, report_events
 from tests.serving.server import Server, serving
-from tests.serving.telling import TOKEN, new_transfer, release, tell
 
 STATUS = "/v2/getTransferStatus"
 pytestmark = pytest.mark.system
@@ -46,7 +46,7 @@ def test_answer_is_that_of_the_gateway(server: Server, nginx: Nginx) -> None:
     headers = {"Content-Type": "application/json"}
     connection = server.connect()
     connection.request("POST", STATUS, body, headers)
-    response, content = nginx.ask("POST", STATUS, body, headers)
+    response, content = nginx.request("POST", STATUS, body, headers)
     assert (response.status, content) == (200, connection.getresponse().read())
     assert response.headers["Strict-Transport-Security"]  # so the gateway knows that it was https
 
@@ -65,7 +65,9 @@ def test_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
 
     assert status() == Status.TRANSFER_SUBMITTING
     for happens, then in (("transfer.confirmed", 3), ("", 5)):
-        tell(server, event(happens, transfer_id=transfer_id)) if happens else release(server, transfer_id)
+        report_events(server, event(happens, transfer_id=transfer_id)) if happens else release(
+            server, transfer_id
+        )
         began = time.monotonic()
         assert status() == then
         assert time.monotonic() - began < 10, "nginx holds nothing back"
@@ -85,6 +87,6 @@ def test_large_upload_goes_through(nginx: Nginx) -> None:
     lines = (json.dumps({"no event": "x" * 40}).encode() + b"\n") * 20_000
     assert len(lines) > 1024 * 1024
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
-    response, content = nginx.ask("POST", "/ingest/v1/events", lines, headers, port=OPERATORS)
+    response, content = nginx.request("POST", "/ingest/v1/events", lines, headers, port=OPERATORS)
     assert response.status == 200, content[:300]
     assert json.loads(content)["accepted"] == 0

@@ -83,7 +83,7 @@ def test_gateway_receives_the_client_address(places: Places) -> None:
         "X-Forwarded-Proto": "http",
         "X-Request-Id": "a-callers-own_id-1",
     }
-    response, body = places.nginx.ask("GET", "/v2/getTransferConfigs?x=1", headers=headers)
+    response, body = places.nginx.request("GET", "/v2/getTransferConfigs?x=1", headers=headers)
     received = json.loads(body)
     assert response.status == 200
     assert received["x-forwarded-for"] == "198.51.100.7, 127.0.0.1"
@@ -110,21 +110,23 @@ IDS = {
 
 @pytest.mark.parametrize(("sent", "passed"), IDS.items())
 def test_nginx_keeps_ids_like_gateway(places: Places, sent: str, *, passed: bool) -> None:
-    _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
+    _, body = places.nginx.request("GET", "/", headers={"X-Request-Id": sent})
     received = json.loads(body)["x-request-id"]
     assert received == sent if passed else re.fullmatch("[0-9a-f]{32}", received)
     assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == passed
 
 
 def test_nginx_adds_missing_request_id(places: Places) -> None:
-    _, body = places.nginx.ask("GET", "/")
+    _, body = places.nginx.request("GET", "/")
     received = json.loads(body)["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", received)
     assert request_of({"HTTP_X_REQUEST_ID": received}).public_id == received
 
 
 def test_log_has_id_without_query(places: Places) -> None:
-    places.nginx.ask("GET", "/v2/transferHistory?acct_addr=0xabc", headers={"X-Request-Id": "of-this-test"})
+    places.nginx.request(
+        "GET", "/v2/transferHistory?acct_addr=0xabc", headers={"X-Request-Id": "of-this-test"}
+    )
     (line,) = places.nginx.logged("of-this-test")
     assert (line["path"], line["status"], line["address"]) == ("/v2/transferHistory", 200, "127.0.0.1")
     assert "0xabc" not in json.dumps(line)
@@ -141,7 +143,7 @@ def test_log_has_id_without_query(places: Places) -> None:
     ],
 )
 def test_waiting_requests_go_elsewhere(places: Places, path: str, place: str) -> None:
-    assert places.nginx.ask("GET", path)[0].status == 200
+    assert places.nginx.request("GET", path)[0].status == 200
     (found,) = requests_of(places)
     assert found in ({"first", "second"} if place == "first" else {place})
 
@@ -151,7 +153,7 @@ def test_waiting_requests_go_elsewhere(places: Places, path: str, place: str) ->
     ["/admin", "/admin/", "//admin/", "/%61dmin/", "/ingest/v1/events", "/x/../ingest/v1/cursor", "/readyz"],
 )
 def test_public_cannot_reach_console_or_feed(places: Places, path: str) -> None:
-    response, body = places.nginx.ask("GET", path)
+    response, body = places.nginx.request("GET", path)
     assert (response.status, response.headers["X-Gateway-Reason"]) == (404, Reason.PATH_NOT_FOUND.value)
     assert json.loads(body)["err"]["code"] == 500
     assert requests_of(places) == {}
@@ -159,7 +161,7 @@ def test_public_cannot_reach_console_or_feed(places: Places, path: str) -> None:
 
 def test_operators_have_an_address_of_their_own(places: Places) -> None:
     for path in ("/admin/", "/ingest/v1/cursor", "/readyz"):
-        assert places.nginx.ask("GET", path, port=OPERATORS)[0].status == 200
+        assert places.nginx.request("GET", path, port=OPERATORS)[0].status == 200
     assert requests_of(places).keys() == {"operators"}
 
 
@@ -173,7 +175,7 @@ def test_only_their_networks_reach_it(tmp_path: Path) -> None:
     )
     change(nginx.folder / "gateway-place/operators.conf", r"allow 127\.0\.0\.0/8;", "", 1)
     with running(nginx):
-        response, body = nginx.ask("GET", "/ingest/v1/cursor", port=OPERATORS)
+        response, body = nginx.request("GET", "/ingest/v1/cursor", port=OPERATORS)
     assert (response.status, json.loads(body)["err"]["code"]) == (403, 500)
 
 
@@ -197,11 +199,11 @@ def test_bodies_are_bounded(places: Places, path: str, port: int, most: int) -> 
     assert (response.status, response.headers["X-Gateway-Reason"]) == (413, Reason.BODY_TOO_LARGE.value)
     assert requests_of(places) == {}
     if most <= 64 * KIB:
-        assert places.nginx.ask("POST", path, b" " * most, port=port)[0].status == 200
+        assert places.nginx.request("POST", path, b" " * most, port=port)[0].status == 200
 
 
 def test_refusal_has_every_field_and_header(places: Places) -> None:
-    response, body = places.nginx.ask("GET", "/admin/", headers={"X-Request-Id": "a-refused-one"})
+    response, body = places.nginx.request("GET", "/admin/", headers={"X-Request-Id": "a-refused-one"})
     refused = json.loads(body)
     assert refused.pop("err") == {"code": 500, "msg": "there is nothing at this path"}
     assert refused == {name: zero for name, zero in every_field().items() if name != "err"}
@@ -213,7 +215,7 @@ def test_refusal_has_every_field_and_header(places: Places) -> None:
 
 
 def test_trace_is_refused_with_the_envelope(places: Places) -> None:
-    response, body = places.nginx.ask("TRACE", "/v2/getTransferConfigs")
+    response, body = places.nginx.request("TRACE", "/v2/getTransferConfigs")
     assert (response.status, json.loads(body)["err"]["code"]) == (405, 500)
     assert requests_of(places) == {}
 
@@ -224,7 +226,7 @@ def test_read_is_retried_at_other_gateway(places: Places, method: str, path: str
     for dying in ("first", "second"):
         places["first"].dies = places["second"].dies = False
         places[dying].dies = True
-        statuses = {places.nginx.ask(method, path, b"{}")[0].status for _ in range(2)}
+        statuses = {places.nginx.request(method, path, b"{}")[0].status for _ in range(2)}
         assert statuses == {200}
     assert places["first"].requests and places["second"].requests
 
@@ -232,7 +234,7 @@ def test_read_is_retried_at_other_gateway(places: Places, method: str, path: str
 @pytest.mark.parametrize(("method", "path"), WRITES)
 def test_sent_write_is_never_retried(places: Places, method: str, path: str) -> None:
     places["first"].dies = places["second"].dies = True
-    response, body = places.nginx.ask(method, path, b"{}")
+    response, body = places.nginx.request(method, path, b"{}")
     assert sum(map(len, requests_of(places).values())) == 1
     assert (response.status, response.headers["X-Gateway-Reason"]) == (503, Reason.UNAVAILABLE.value)
     assert response.headers["Retry-After"] == "5"
@@ -245,7 +247,7 @@ def test_stopped_gateway_fails_no_request(tmp_path: Path) -> None:
         ports = dict.fromkeys(PLACES.values(), alive.port) | {"first": free_port()}
         with proxying(tmp_path, ports) as nginx:
             for method, path in (*READS, *WRITES) * 2:
-                assert nginx.ask(method, path, b"{}")[0].status == 200
+                assert nginx.request(method, path, b"{}")[0].status == 200
 
 
 def test_connections_of_a_network_are_bounded(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_unread_path_is_in_the_log_with_the_id(nginx: Nginx) -> None:
 
 def test_paths_of_refusals_are_not_public(nginx: Nginx) -> None:
     for path in ("/unread", "/unread/long"):
-        response, body = nginx.ask("GET", path)
+        response, body = nginx.request("GET", path)
         assert (response.status, json.loads(body)["err"]["code"]) == (404, 500)
 
 

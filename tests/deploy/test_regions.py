@@ -82,7 +82,7 @@ def requests(gateways: dict[str, Upstream]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("method", "path"), [*READS, ("GET", "/transfer/0x1"), ("GET", "/docs/")])
 def test_reads_stay(regions: Regions, method: str, path: str) -> None:
-    assert regions.far.ask(method, path, b"{}")[0].status == 200
+    assert regions.far.request(method, path, b"{}")[0].status == 200
     assert (requests(regions.far_gateways), requests(regions.near_gateways)) == ([(method, path)], [])
 
 
@@ -97,14 +97,14 @@ def test_reads_stay(regions: Regions, method: str, path: str) -> None:
     ],
 )
 def test_writes_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
-    response, _ = regions.far.ask(method, path, b"{}")
+    response, _ = regions.far.request(method, path, b"{}")
     assert response.status == 200
     assert (requests(regions.far_gateways), requests(regions.near_gateways)) == ([], [(method, path)])
 
 
 @pytest.mark.parametrize(("method", "path"), OF_OPERATORS)
 def test_console_and_feed_go_to_the_primary(regions: Regions, method: str, path: str) -> None:
-    assert regions.far.ask(method, path, b"{}", port=OPERATORS)[0].status == 200
+    assert regions.far.request(method, path, b"{}", port=OPERATORS)[0].status == 200
     assert requests(regions.far_gateways) == []
     assert regions.near_gateways["operators"].requests == [(method, path)]
 
@@ -128,6 +128,6 @@ def test_another_certificate_gets_nothing(regions: Regions, tmp_path: Path) -> N
     point(wrong, regions.near)
     copy(wrong.folder / "gateway-place/tls/fullchain.pem", wrong.folder / "authorities.pem")
     with running(wrong):
-        response, body = wrong.ask("POST", WRITES[0][1], b"{}")
+        response, body = wrong.request("POST", WRITES[0][1], b"{}")
     assert (response.status, json.loads(body)["err"]["code"]) == (503, 500)
     assert requests(regions.near_gateways) == []

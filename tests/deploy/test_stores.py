@@ -222,22 +222,26 @@ def test_wrong_password_is_refused(stores: Stores) -> None:
 
 
 def test_gateway_answers_with_all_stores(stores: Stores, server: Server) -> None:
-    ready = json.load(server.ask("GET", "/readyz"))
+    ready = json.load(server.request("GET", "/readyz"))
     assert ready["err"] is None
-    status = json.load(server.ask("POST", "/v2/getTransferStatus", body=f'{{"transfer_id":"{COMPLETED}"}}'))
+    status = json.load(
+        server.request("POST", "/v2/getTransferStatus", body=f'{{"transfer_id":"{COMPLETED}"}}')
+    )
     assert (status["err"], status["status"]) == (None, Status.TRANSFER_COMPLETED)
     query = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
-    estimate = json.load(server.ask("GET", f"/v2/estimateAmt?{query}"))
+    estimate = json.load(server.request("GET", f"/v2/estimateAmt?{query}"))
     assert (estimate["err"], estimate["estimated_receive_amt"]) == (None, "999395562471907988034")
     latency = json.load(
-        server.ask("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
+        server.request("GET", "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56")
     )
     assert latency["err"] is None and latency["median_transfer_latency_in_second"] > 0
 
 
 def test_limits_are_counted_together_in_redis(stores: Stores, server: Server) -> None:
     """Two workers, one count: what is left falls by one with each request, whichever worker answers."""
-    left = [int(server.ask("GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)]
+    left = [
+        int(server.request("GET", "/v2/getTransferConfigs").headers["RateLimit-Remaining"]) for _ in range(4)
+    ]
     assert left == list(range(left[0], left[0] - 4, -1))
     allowed = redis.Redis.from_url(stores.redis)
     for forbidden in (("GET", "a key of others"), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("KEYS", "*")):

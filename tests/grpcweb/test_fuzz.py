@@ -20,7 +20,7 @@ from app import create_app
 from app.db.models import db
 from app.grpcweb import gateway_pb2 as pb
 from tests.amounts import few_or_many
-from tests.api.world import ADDRESS, NOW, configure, sent, tell
+from tests.api.world import ADDRESS, NOW, configure, report_events, sent
 from tests.applications import make_settings
 from tests.fuzz.mutation import tampered
 from tests.grpcweb.wire import (
@@ -34,7 +34,7 @@ from tests.grpcweb.wire import (
     frame,
     frames,
 )
-from tests.refunds.asking import withdraw_req
+from tests.refunds.requesting import withdraw_req
 
 SLOWEST_SECONDS = 10.0
 EXPECTED = {OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED}
@@ -72,7 +72,7 @@ def app(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     shutil.copy(sqlite_template, path)
     app = create_app(make_settings(f"sqlite:///{path}", config_max_age_seconds=30), clock=lambda: NOW)
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     yield app
     with app.app_context():
         db.engine.dispose()

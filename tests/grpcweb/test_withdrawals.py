@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from google.protobuf.json_format import MessageToDict
 
 from app.grpcweb import gateway_pb2 as pb
-from tests.api.world import ADDRESS, BLOCKED, configure, event, network, sent, tell
+from tests.api.world import ADDRESS, BLOCKED, configure, event, network, report_events, sent
 from tests.grpcweb.wire import INVALID_ARGUMENT, OK, Answer, frame, post
 
 
@@ -120,7 +120,7 @@ def test_bound_is_what_the_limit_leaves(app: Flask, client: FlaskClient) -> None
     assert value(client, 1) == "5000000000000"
     assert value(client, 1, ADDRESS.lower()) == "5000000000000"
     assert value(client, 250) == "", "no pool, no bound"
-    tell(
+    report_events(
         app,
         sent("0x" + "01" * 32, src_chain_id=56, dst_chain_id=1, amount="7000000000000000000"),
         event("transfer.released", transfer_id="0x" + "01" * 32, dst_tx_hash="0x" + "02" * 32),
@@ -143,7 +143,7 @@ def test_caps_that_leave_less(open_app: Any, caps: dict[str, Any], left: str) ->
     document = network()
     document["pools"][0] |= caps
     configure(app, document)
-    tell(app, sent("0x" + "01" * 32, timedelta(0), amount="3"))
+    report_events(app, sent("0x" + "01" * 32, timedelta(0), amount="3"))
     assert value(app.test_client(), 1) == left
 
 

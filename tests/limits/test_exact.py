@@ -62,7 +62,7 @@ def server(folder: Path, shared_redis: RedisServer) -> Iterator[Server]:
 def get(server: Server, key: str = "") -> Answer:
     """One request on a connection of its own, so that any worker may take it."""
     began = time.monotonic()
-    response = server.ask("GET", CONFIGS, {"Authorization": f"Bearer {key}"} if key else None)
+    response = server.request("GET", CONFIGS, {"Authorization": f"Bearer {key}"} if key else None)
     response.read()
     names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
     limit, remaining, reset = (int(response.headers[name]) for name in names)
@@ -96,7 +96,7 @@ def test_frozen_redis_delays_no_request(server: Server, folder: Path, redis_serv
     get_many(server, times=20)
     redis_server.signal(SIGSTOP)
     frozen = get_many(server)
-    assert json.load(server.ask("GET", "/healthz")) == {"err": None}
+    assert json.load(server.request("GET", "/healthz")) == {"err": None}
     assert max(each.seconds for each in frozen) < 5
     slow = sum(each.seconds > 0.45 for each in frozen)
     assert slow <= 2 * WORKERS * AT_ONCE, (

@@ -89,7 +89,7 @@ def _wait_for(child: subprocess.Popen[bytes], port: int, path: str, log: Path) -
     raise SystemExit(f"{child.args!r} does not answer:\n{log.read_text()}")
 
 
-def ask(port: int, method: str, path: str, body: str = "") -> bytes:
+def send_request(port: int, method: str, path: str, body: str = "") -> bytes:
     """The body of the answer to one request.
 
     :raises SystemExit: any status but 200.

@@ -75,10 +75,10 @@ def events(text: str) -> Iterator[dict[str, str]]:
 
 
 def test_version_and_log_entry(server: Server, log: Path) -> None:
-    with closing(server.ask("GET", "/version")) as answer:
+    with closing(server.request("GET", "/version")) as answer:
         assert keys(json.loads(answer.read())) == keys(json.loads(VERSION.code))
     shown = json.loads(JSON_LOG.code)
-    server.ask("GET", "/v2/getTransfer?key=0x77").read()
+    server.request("GET", "/v2/getTransfer?key=0x77").read()
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     (entry,) = (each for each in entries if each.get("operation") == "v2.get_transfer")
     assert keys(entry) == keys(shown)
@@ -97,7 +97,7 @@ def test_addresses_for_metrics_and_health(server: Server, ports: dict[str, str])
 
 
 def test_events_of_a_stream(server: Server) -> None:
-    answer = server.ask("GET", FOLLOW)
+    answer = server.request("GET", FOLLOW)
     text = b"".join(answer.readline() for _ in range(7)).decode()
     answer.close()
     begin, event = list(events(text))[:2]

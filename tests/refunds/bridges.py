@@ -59,7 +59,7 @@ class WatchedBridge:
 
 
 def pays(bridge: Bridge, call: Call) -> bool:
-    return bridge.judge(call).startswith("0x")
+    return bridge.outcome_of(call).startswith("0x")
 
 
 def served_call(answer: dict[str, Any]) -> Call:

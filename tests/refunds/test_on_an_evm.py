@@ -41,7 +41,7 @@ def test_the_call_that_is_served_pays_once(
 ) -> None:
     evidence, bridge = gateway.evidence(story), bridge_of(story, version=version)
     assert evidence["validator_set_hash"] == f"0x{bridge.set_hash:064x}"
-    assert bridge.judge(served) == evidence["digest"]
+    assert bridge.outcome_of(served) == evidence["digest"]
     data = bytes.fromhex(evidence["call"]["data"][2:])
     done = bridge.at.send(data).event(
         {"pool": "WithdrawDone", "deposit": "Withdrawn", "burn": "Mint"}[story.kind]
@@ -50,7 +50,7 @@ def test_the_call_that_is_served_pays_once(
     assert done["refid" if story.kind is SendKind.POOL else "refId"].hex() == evidence["transfer_id"][2:]
     if story.kind is SendKind.POOL:
         assert f"0x{done['withdrawId'].hex()}" == evidence["withdraw_id"]
-    assert bridge.judge(served) == "AlreadyDone"
+    assert bridge.outcome_of(served) == "AlreadyDone"
 
 
 @pytest.mark.one_database
@@ -70,7 +70,7 @@ def test_anything_else_does_not(story: Story, served: Call) -> None:
         "another order": {"signers": served.signers[::-1], "powers": served.powers[::-1]},
         "one list too long": {"signers": [*served.signers, b"\0" * 20]},
     }
-    errors = {name: bridge.judge(served.but(**changes)) for name, changes in refused.items()}
+    errors = {name: bridge.outcome_of(served.but(**changes)) for name, changes in refused.items()}
     assert errors == {
         "a signature short": "NoQuorum",
         "none": "NoQuorum",
@@ -119,11 +119,11 @@ def test_evm_pays_only_claimable_refund_during_rotation(gateway: Gateway, story:
         if key is None:
             gateway.take(rotation(story.chain, after, at=-20))
             powers = after
-            bridge.keep(by_address(after))
+            bridge.set_validators(by_address(after))
         else:
             gateway.take(story.signed(key))
         answer, evidence = gateway.status(story), gateway.evidence(story)
-        outcome = bridge.judge(known_call(evidence))
+        outcome = bridge.outcome_of(known_call(evidence))
         assert outcome == (
             evidence["digest"] if answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED else "NoQuorum"
         )
@@ -159,4 +159,4 @@ def test_the_recorded_evidence_pays() -> None:
     token = decode_request(SendKind.POOL, served.request).token
     bridge = Bridge(SendKind.POOL.value, Chain(recorded["chain_id"]), address, powers, token)
     assert pays(bridge, served)
-    assert bridge.judge(served.but(sigs=served.sigs[:2])) == "NoQuorum"
+    assert bridge.outcome_of(served.but(sigs=served.sigs[:2])) == "NoQuorum"

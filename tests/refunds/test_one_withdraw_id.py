@@ -85,7 +85,7 @@ def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     assert pays(bridge, served_call(second))
     done = bridge.at.send(bridge.data(served_call(first))).event("WithdrawDone")
     assert "0x" + done["withdrawId"].hex() == gateway.evidence(SECOND)["withdraw_id"]
-    assert bridge.judge(served_call(second)) == "AlreadyDone"
+    assert bridge.outcome_of(served_call(second)) == "AlreadyDone"
 
     gateway.take(PAID)
     assert gateway.status(FIRST)["status"] == Status.TRANSFER_REFUNDED

@@ -213,7 +213,7 @@ class Play:
             assert evidence["valid"] is (status == 8)
             if evidence["wd_onchain"] is None:
                 continue
-            verdict = self.bridges[each.kind].judge(known_call(evidence))
+            verdict = self.bridges[each.kind].outcome_of(known_call(evidence))
             self.compared += 1
             if status == 8:
                 assert verdict == evidence["digest"], (each, verdict)

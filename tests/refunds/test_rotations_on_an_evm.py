@@ -43,7 +43,7 @@ ROTATIONS = {
 @pytest.mark.parametrize("backwards", [False, True])
 def test_set_of_last_log_is_served(gateway: Gateway, case: str, backwards: bool) -> None:
     bridge = bridge_of(STORY, OLD)
-    bridge.keep(by_address(NEW))
+    bridge.set_validators(by_address(NEW))
     rotations = ROTATIONS[case][::-1] if backwards else ROTATIONS[case]
     gateway.take(STORY.sent(), *signed(0, 1, 2, 3), *rotations, STORY.prepared())
     answer = gateway.status(STORY)
@@ -59,7 +59,7 @@ def test_future_signature_counts_after_rotation(gateway: Gateway) -> None:
     assert "must be made by a current validator" in refused.reason
     assert gateway.status(STORY)["status"] == Status.TRANSFER_REQUESTING_REFUND
     gateway.take(rotation(1, NEW, at=-100))
-    bridge.keep(by_address(NEW))
+    bridge.set_validators(by_address(NEW))
     answer = gateway.status(STORY)
     assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(bridge, served_call(answer))
@@ -73,7 +73,7 @@ def test_failed_withdraw_can_be_repeated(gateway: Gateway) -> None:
     call = served_call(gateway.status(STORY))
     with bridge.chain.undone():
         bridge.at.call("setPaused", True)
-        assert bridge.judge(call) == "Paused"
+        assert bridge.outcome_of(call) == "Paused"
     gateway.take(steps[0])
     assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["valid"]) == (
         Status.TRANSFER_CONFIRMING_YOUR_REFUND,

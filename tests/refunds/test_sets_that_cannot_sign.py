@@ -82,7 +82,7 @@ def test_unusable_set_withdraws_evidence(gateway: Gateway, case: str, app: Flask
     assert pays(bridge, served)
 
     watched.reset(members)
-    assert bridge.judge(served) == "WrongSet"
+    assert bridge.outcome_of(served) == "WrongSet"
     with_new = served.but(signers=sorted(members), powers=[members[who] for who in sorted(members)])
     for call in (with_new, with_new.but(sigs=[])):
         assert not pays(bridge, call)

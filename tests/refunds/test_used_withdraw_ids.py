@@ -96,7 +96,7 @@ def test_id_is_used_until_block_is_orphaned(
     receipt = withdrawn(watched, STORY.request(ref_id=ref_id))
     assert ("DelayedTransferAdded" in receipt.names) is queued
     watched.mine(receipt)
-    assert watched.bridge.judge(served) == "AlreadyDone"
+    assert watched.bridge.outcome_of(served) == "AlreadyDone"
     assert_used_up(gateway, what)
     with reading(database.reads) as connection:
         found = projections(connection)

@@ -39,7 +39,7 @@ def server(
 def send(server: Server, method: str, path: str, body: str = "") -> tuple[int, dict[str, Any], float]:
     """Status, content and seconds of one answer on a connection of its own."""
     began = time.monotonic()
-    response = server.ask(method, path, body=body or None, seconds=60)
+    response = server.request(method, path, body=body or None, seconds=60)
     return response.status, json.load(response), time.monotonic() - began
 
 

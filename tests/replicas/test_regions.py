@@ -29,12 +29,12 @@ from tests.api.shapes import ASK, STATUS, WAIT
 from tests.api.world import event, sent
 from tests.load.questions import estimate_questions, status_questions, write_questions
 from tests.load.steady import GOOD, steady_load
-from tests.refunds.asking import withdraw_req
+from tests.refunds.requesting import withdraw_req
 from tests.replicas.cluster import cluster
 from tests.replicas.conftest import eventually, fill
 from tests.replicas.distance import distance
+from tests.serving.reporting import TOKEN, answer, follow, new_transfer, release, report_events
 from tests.serving.server import Server, serving
-from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgresql]
 
@@ -100,12 +100,12 @@ def is_fresh(regions: Regions, server: Server) -> bool:
     """Whether the gateway has its configuration, and reads from its replica."""
     status(server, "0x" + "5".zfill(64))
     log = (regions.folder / ("near" if server is regions.near else "far")).read_text()
-    return server.ask("GET", "/readyz").status == 200 and "the replica is up to date" in log
+    return server.request("GET", "/readyz").status == 200 and "the replica is up to date" in log
 
 
 def post(server: Server, path: str, body: Any) -> tuple[Any, Any]:
     """The document and the headers of an answer."""
-    response = server.ask("POST", path, body=json.dumps(body))
+    response = server.request("POST", path, body=json.dumps(body))
     return json.load(response), response.headers
 
 
@@ -210,7 +210,7 @@ def test_distant_waiter_is_answered_after_commit(regions: Regions) -> None:
 
 def polled(server: Server, path: str) -> float:
     """When the status 5 was answered."""
-    response = server.ask("GET", path)
+    response = server.request("GET", path)
     assert json.load(response)["status"] == Status.TRANSFER_COMPLETED
     return time.monotonic()
 
@@ -268,20 +268,20 @@ def requested(server: Server, body: dict[str, Any]) -> tuple[float, int]:
 def refundable(server: Server) -> str:
     """A transfer at status 6."""
     transfer_id = new_transfer(server)
-    tell(server, event("network.status", transfer_id=transfer_id, xfer_status=4))
+    report_events(server, event("network.status", transfer_id=transfer_id, xfer_status=4))
     return transfer_id
 
 
 def test_remote_feed_delays_other_writers(regions: Regions) -> None:
     """The gateway there has no such interface. One that had it would have all writers wait."""
-    assert regions.far.ask("POST", "/ingest/v1/events").status == 404
+    assert regions.far.request("POST", "/ingest/v1/events").status == 404
     settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}
     with serving("wsgi:app", regions.folder / "feed", WEB_CONCURRENCY="1", **settings) as server:
         new_transfer(server)
         with reported(regions.near) as reports:
             time.sleep(2)
             before, began = list(reports), time.monotonic()
-            tell(server, *(sent(f"0x{secrets.token_hex(32)}") for _ in range(10)))
+            report_events(server, *(sent(f"0x{secrets.token_hex(32)}") for _ in range(10)))
             taken = time.monotonic() - began
     print(f"ten lines reported far away: {1000 * taken:.0f} ms, next to the primary {written(before)} ms,")
     print(f"and {written(reports)} ms meanwhile")

@@ -16,7 +16,7 @@ from flask_migrate import upgrade
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application, editing_of
-from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, ask, requests, sandbox_app
+from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, requests, sandbox_app, send_request
 from tests.feed.views.kit import EVENTS, NDJSON, bearer
 
 TOKEN = "test-ingest-token"
@@ -86,4 +86,4 @@ def _identity(event: dict[str, Any]) -> tuple[str, str]:
 
 def answers(app: Flask) -> list[Answer]:
     """The answer to every request, byte for byte."""
-    return [ask(app, request) for request in readings()]
+    return [send_request(app, request) for request in readings()]

@@ -23,7 +23,7 @@ class Browser:
         self.address = address
         self.cookies: dict[str, str] = {}
 
-    def ask(self, method: str, path: str, fields: dict[str, str] | None = None) -> tuple[int, str]:
+    def request(self, method: str, path: str, fields: dict[str, str] | None = None) -> tuple[int, str]:
         """One request on a connection of its own; the status and the text of its answer."""
         connection = HTTPConnection(self.server.host, self.server.port, timeout=90)
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
@@ -40,18 +40,20 @@ class Browser:
 
     def token(self, page: str = SIGN_IN) -> str:
         """The form token of a page."""
-        found = re.search(r'name="csrf_token" value="([^"]+)"', self.ask("GET", page)[1])
+        found = re.search(r'name="csrf_token" value="([^"]+)"', self.request("GET", page)[1])
         assert found
         return found[1]
 
     def sign_in(self, email: str, password: str, token: str | None = None) -> int:
         """The status of the answer; 302 leads on."""
         fields = {"csrf_token": token or self.token(), "email": email, "password": password}
-        return self.ask("POST", SIGN_IN, fields)[0]
+        return self.request("POST", SIGN_IN, fields)[0]
 
     def sign_out(self) -> None:
         """Sign out. What the browser is known by stays."""
-        assert self.ask("POST", "/admin/sign-out", {"csrf_token": self.token("/admin/account/")})[0] == 302
+        assert (
+            self.request("POST", "/admin/sign-out", {"csrf_token": self.token("/admin/account/")})[0] == 302
+        )
 
 
 def guess(server: Server, email: str, password: str) -> int:

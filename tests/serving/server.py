@@ -43,7 +43,7 @@ class Server:
         """A new connection to it."""
         return HTTPConnection(self.host, self.port, timeout=seconds)
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,

@@ -49,14 +49,14 @@ def console(url: str) -> Iterator[Flask]:
 
 def get(server: Server, key: str) -> tuple[int, HTTPResponse, dict[str, Any]]:
     """A request on a connection of its own, so that either worker may take it."""
-    response = server.ask("GET", ESTIMATE, {"Authorization": f"Bearer {key}"})
+    response = server.request("GET", ESTIMATE, {"Authorization": f"Bearer {key}"})
     return response.status, response, json.loads(response.read())
 
 
 def call(server: Server, key: str) -> HTTPResponse:
     """The same interface by gRPC-Web, the key in its metadata."""
     headers = {"Content-Type": "application/grpc-web+proto", "authorization": f"Bearer {key}"}
-    response = server.ask("POST", "/sgn.gateway.v1.Web/GetTransferConfigs", headers, bytes(5))
+    response = server.request("POST", "/sgn.gateway.v1.Web/GetTransferConfigs", headers, bytes(5))
     response.read()
     return response
 

@@ -17,7 +17,7 @@ LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 def ready(server: Server) -> tuple[int, Any]:
     """The status of /readyz, and its reason."""
-    answer = server.ask("GET", "/readyz")
+    answer = server.request("GET", "/readyz")
     error = json.loads(answer.read())["err"]
     return answer.status, error and error["msg"]
 
@@ -47,6 +47,6 @@ def test_moved_clock_makes_unready(postgres_url: str, tmp_path: Path) -> None:
         clock.write_text("+3600\n")
         complaint = "clocks: the database's is 3600 s behind this machine's; check NTP on both"
         eventually(lambda: ready(server) == (503, complaint))
-        assert server.ask("GET", "/healthz").status == 200
+        assert server.request("GET", "/healthz").status == 200
         clock.write_text("+0\n")
         eventually(lambda: ready(server) == (200, None))

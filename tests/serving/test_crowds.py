@@ -14,8 +14,8 @@ from tests.api.shapes import WAIT
 from tests.metrics.counted import value
 from tests.serving.crowd import slowest_answer
 from tests.serving.migrated import sqlite_url
+from tests.serving.reporting import TOKEN, answer, new_transfer, release
 from tests.serving.server import Server
-from tests.serving.telling import TOKEN, answer, new_transfer, release
 from tests.serving.watched import watched
 
 WAITERS = 5_000

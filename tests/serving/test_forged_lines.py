@@ -27,7 +27,7 @@ def test_no_guess_writes_a_line(tmp_path: Path, sqlite_template: Path) -> None:
         assert guess(server, TYPED, "x") == 200
         assert guess(server, "somebody@example.org", TYPED) == 200
         for path in ("/admin/", "/v2/"):
-            server.ask("GET", f"{path}{quote(TYPED)}", {"User-Agent": FORGED, "Referer": FORGED}).read()
+            server.request("GET", f"{path}{quote(TYPED)}", {"User-Agent": FORGED, "Referer": FORGED}).read()
     lines = log.read_text().splitlines()
     assert "correct horse" not in log.read_text(), "people type passwords where the email belongs"
     assert sum(" audit head " in line for line in lines) == 2

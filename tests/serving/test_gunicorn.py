@@ -38,7 +38,7 @@ def test_workers_share_no_database_connection(server: Server) -> None:
     backends: dict[int, set[int]] = defaultdict(set)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(25):
-            for response in pool.map(lambda _: server.ask("GET", "/probe"), range(8)):
+            for response in pool.map(lambda _: server.request("GET", "/probe"), range(8)):
                 assert response.status == 200
                 answer = json.load(response)
                 backends[answer["pid"]].update(answer["backends"])
@@ -55,7 +55,7 @@ def test_writers_in_two_processes_take_turns(server: Server) -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in range(25):
             # /count of tests/serving/probe.py reads, then writes
-            for response in pool.map(lambda _: server.ask("POST", "/count"), range(48)):
+            for response in pool.map(lambda _: server.request("POST", "/count"), range(48)):
                 assert response.status == 200
                 answer = json.load(response)
                 pids.add(answer["pid"])
@@ -89,7 +89,7 @@ def test_empty_answer_is_not_held_back(server: Server) -> None:
 
 
 def test_long_query_reaches_the_application(server: Server) -> None:
-    response = server.ask("GET", "/probe?amt=" + "9" * 8000)
+    response = server.request("GET", "/probe?amt=" + "9" * 8000)
     assert response.status == 200
     assert json.load(response)["query"] == 8004
 
@@ -107,7 +107,7 @@ def test_long_query_reaches_the_application(server: Server) -> None:
 def test_gunicorn_refuses_with_the_envelope(
     server: Server, path: str, headers: dict[str, str], status: int
 ) -> None:
-    response = server.ask("GET", path, headers)
+    response = server.request("GET", path, headers)
     assert response.status == status
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["X-Gateway-Reason"] == "bad_request"
@@ -142,7 +142,7 @@ def test_head_is_bounded_as_a_whole(server: Server) -> None:
 
 
 def test_caller_cannot_claim_another_scheme(server: Server) -> None:
-    response = server.ask("GET", "/probe", {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"})
+    response = server.request("GET", "/probe", {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"})
     assert json.load(response)["scheme"] == "http"
 
 
@@ -156,7 +156,7 @@ def test_instances_have_separate_control_sockets(tmp_path: Path, sqlite_template
         assert all(wait_for(socket) for socket in sockets), (tmp_path / "one").read_text()
         assert two.stop() == 0
         assert [socket.exists() for socket in sockets] == [True, False]
-        assert one.ask("GET", "/healthz").status == 200
+        assert one.request("GET", "/healthz").status == 200
     assert not sockets[0].exists()
 
 

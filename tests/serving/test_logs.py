@@ -72,15 +72,15 @@ def test_every_line_is_entry_without_secrets(tmp_path: Path, database: str) -> N
                 "X-Request-Id": "of-the-caller",
                 "X-Forwarded-For": "203.0.113.7",
             }
-            answer = server.ask("GET", f"{path}{quote(TYPED)}", headers)
+            answer = server.request("GET", f"{path}{quote(TYPED)}", headers)
             answer.read()
             statuses.append(answer.status)
             assert answer.headers["X-Request-Id"] == "of-the-caller"
         for token in (KEYS["INGEST_TOKENS"], "x" * 20):
             statuses.append(
-                server.ask("GET", "/ingest/v1/cursor", {"Authorization": f"Bearer {token}"}).status
+                server.request("GET", "/ingest/v1/cursor", {"Authorization": f"Bearer {token}"}).status
             )
-        statuses.append(server.ask("GET", "/v2/webhooks", {"Authorization": f"Bearer {API_KEY}"}).status)
+        statuses.append(server.request("GET", "/v2/webhooks", {"Authorization": f"Bearer {API_KEY}"}).status)
         assert statuses[-3:] == [200, 401, 401]
         unread = send_unreadable(server)
     entries = entries_of(log)

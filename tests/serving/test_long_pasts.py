@@ -19,8 +19,8 @@ from app.waiting.queries import MOST_OF_ACCOUNT
 from tests.amounts import few_or_many
 from tests.api.world import event, released, sent
 from tests.serving.migrated import sqlite_url
+from tests.serving.reporting import answer, follow
 from tests.serving.server import ROOT, Server, environment, serving
-from tests.serving.telling import answer, follow
 
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500
@@ -77,7 +77,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 def probe(server: Server, slowest: list[float], over: threading.Event) -> None:
     while not over.is_set():
         began = time.monotonic()
-        response = server.ask("POST", f"/v2/getTransferStatus?transfer_id={TRANSFER}")
+        response = server.request("POST", f"/v2/getTransferStatus?transfer_id={TRANSFER}")
         response.read()
         slowest.append(time.monotonic() - began)
         time.sleep(0.05)

@@ -39,7 +39,7 @@ def running(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 
 def request_health(running: Watched, number: int) -> None:
     for _ in range(number):
-        assert running.server.ask("GET", "/healthz").status == 200
+        assert running.server.request("GET", "/healthz").status == 200
 
 
 def healthy(running: Watched) -> float:
@@ -47,7 +47,7 @@ def healthy(running: Watched) -> float:
 
 
 def test_reserved_ports_serve_only_own_paths(running: Watched) -> None:
-    assert running.server.ask("GET", "/metrics").status == 404
+    assert running.server.request("GET", "/metrics").status == 404
     assert running.request(running.health, "/metrics")[0] == 404
     assert running.request(running.metrics, "/readyz")[0] == 404
     assert running.request(running.metrics, "/metrics", method="POST")[0] == 405
@@ -58,7 +58,7 @@ def test_reserved_ports_serve_only_own_paths(running: Watched) -> None:
     assert running.request(running.metrics, "/metrics?name=x", method="HEAD") == (200, b"")
     assert json.loads(running.request(running.health, "/healthz")[1]) == {"err": None}
     status, body = running.request(running.health, "/readyz")
-    assert (status, json.loads(body)) == (200, json.load(running.server.ask("GET", "/readyz")))
+    assert (status, json.loads(body)) == (200, json.load(running.server.request("GET", "/readyz")))
     found = running.until(lambda s: value(s, "gateway_config_age_seconds") is not None)
     assert value(found, "gateway_ready") == 1
     assert value(found, "gateway_build_info", version=VERSION) == 1

@@ -68,6 +68,6 @@ def test_known_browser_precedes_strangers(server: Server) -> None:
         wait(guesses, return_when=FIRST_COMPLETED)  # so the others wait for their turns
         assert owner.sign_in(EMAIL, PASSWORD, token) == 302
         before = sum(each.done() for each in guesses)
-        assert owner.ask("GET", "/admin/")[0] == 200
+        assert owner.request("GET", "/admin/")[0] == 200
         assert {each.result() for each in guesses} == {200}
     assert before < GUESSERS // 2, f"{before} of {GUESSERS} were checked before"

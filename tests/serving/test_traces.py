@@ -123,8 +123,8 @@ def test_spans_of_both_workers_arrive(tmp_path: Path, sqlite_template: Path) -> 
                 away.resume()
             for path, status in ((HISTORY, 200), (FOLLOW, 200), (f"/nowhere/{WALLET}", 404)):
                 headers = {"traceparent": f"00-{TRACE}-{CALLER}-01", "X-Forwarded-For": ADDRESS}
-                assert server.ask("GET", path, headers | {"User-Agent": f"of {WALLET}"}).status == status
-            assert server.ask("GET", HISTORY, {"Authorization": f"Bearer {API_KEY}"}).status == 401
+                assert server.request("GET", path, headers | {"User-Agent": f"of {WALLET}"}).status == status
+            assert server.request("GET", HISTORY, {"Authorization": f"Bearer {API_KEY}"}).status == 401
         # The last ones are handed over when the workers end.
     assert len(collector.pids) == 2
     assert server.process.pid not in collector.pids

@@ -71,7 +71,7 @@ def old_answers(one: Server, other: Server, fee: int) -> int:
 
 def base_fee_of(server: Server) -> int:
     """The base fee of an estimate, in smallest units."""
-    answer = json.load(server.ask("GET", ESTIMATE))
+    answer = json.load(server.request("GET", ESTIMATE))
     assert "err" not in answer or answer["err"] is None, answer
     return int(answer["base_fee"])
 
@@ -87,5 +87,5 @@ def report(server: Server, fee: int) -> None:
         "dst_chain_id": 56,
         "base_fee": str(fee),
     }
-    answer = json.load(server.ask("POST", EVENTS, {"Content-Type": NDJSON} | bearer(TOKEN), ndjson(line)))
+    answer = json.load(server.request("POST", EVENTS, {"Content-Type": NDJSON} | bearer(TOKEN), ndjson(line)))
     assert (answer["accepted"], answer["refused"]) == (1, []), answer

@@ -17,8 +17,8 @@ from tests.api.shapes import WAIT
 from tests.api.world import event
 from tests.serving.crowd import connect
 from tests.serving.migrated import sqlite_url
+from tests.serving.reporting import TOKEN, answer, follow, new_transfer, release, report_events
 from tests.serving.server import Server, serving
-from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 
 LIMIT = 30
 """Of one address. That clients are gone is noticed a moment later, so many of them have their own address."""
@@ -155,7 +155,7 @@ def test_stream_reports_and_resumes(server: Server) -> None:
         "transfer_id": transfer_id, "status": 1, "previous_status": 0, "refund_reason": 0,
         "seq": int(first["id"]),
     }  # fmt: skip
-    tell(server, event("transfer.confirmed", transfer_id=transfer_id))
+    report_events(server, event("transfer.confirmed", transfer_id=transfer_id))
     second = next(stream)
     assert json.loads(second["data"])["data"]["status"] == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     wire.close()

@@ -19,7 +19,7 @@ from app.transfer_page.languages import LANGUAGES, current_reader, language_of, 
 from app.values.codes import TransferHistoryStatus as Status
 from scripts.languages import catalogues, compiled, messages, read, updated
 from tests.api.shapes import FIND, assert_refused
-from tests.api.world import ADDRESS, event, released, sent, tell
+from tests.api.world import ADDRESS, event, released, report_events, sent
 from tests.applications import OpenApp
 
 ID = "0x" + "5a" * 32
@@ -217,7 +217,7 @@ def test_other_pages_are_english(app: Flask) -> None:
 
 @pytest.mark.every_database
 def test_interface_words_equal_page(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, block=5), released(ID, timedelta(seconds=5), amount="999500000000000000000"))
+    report_events(app, sent(ID, block=5), released(ID, timedelta(seconds=5), amount="999500000000000000000"))
     for tag, language in (("es", "es"), ("zh-CN", "zh-Hans"), ("en-US", "en"), ("fr", "en")):
         answer = client.get(f"{FIND}?key={ID}&lang={tag}", headers={"Accept-Language": "es"})
         (found,) = answer.get_json()["transfers"]
@@ -235,13 +235,13 @@ def test_interface_words_equal_page(app: Flask, client: FlaskClient) -> None:
 
 def test_words_follow_refund(app: Flask, client: FlaskClient) -> None:
     """An announcement, and a refund that waits in the contract's queue."""
-    tell(app, event("transfer.submitted", transfer_id=ID, src_chain_id=1))
+    report_events(app, event("transfer.submitted", transfer_id=ID, src_chain_id=1))
     assert worded(client)["headline"] == "Waiting for Ethereum"
-    tell(app, sent(ID, block=5))
+    report_events(app, sent(ID, block=5))
     assert worded(client)["headline"] == "Received on Ethereum"
-    tell(app, event("refund.submitted", transfer_id=ID, tx_hash="0x" + "ef" * 32))
+    report_events(app, event("refund.submitted", transfer_id=ID, tx_hash="0x" + "ef" * 32))
     assert worded(client)["headline"] == "Your refund is on its way"
-    tell(app, event("refund.delayed", transfer_id=ID, delayed_id="0x" + "ee" * 32))
+    report_events(app, event("refund.delayed", transfer_id=ID, delayed_id="0x" + "ee" * 32))
     assert worded(client)["headline"] == "Your refund is held back for some time"
     assert "held back" in heading(client.get(f"/transfer/{ID}"))
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from app.db.replica import PublicReads
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
-from tests.api.world import event, released, sent, tell
+from tests.api.world import event, released, report_events, sent
 from tests.applications import OpenApp
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def assert_page(answer: Any, status: int = 200) -> None:
 def test_late_transfer_is_reported_without_figures(app: Flask) -> None:
     """Between chains where nothing was paid out lately the usual time is unknown."""
     late, in_time = "It takes longer than it should.", "0x" + "5c" * 32
-    tell(app, sent(ID, timedelta(hours=2)), sent(in_time, timedelta(minutes=50)))
+    report_events(app, sent(ID, timedelta(hours=2)), sent(in_time, timedelta(minutes=50)))
     assert late in read(app.test_client().get(f"/transfer/{ID}"))
     assert late not in read(app.test_client().get(f"/transfer/{in_time}"))
 
@@ -102,7 +102,7 @@ def test_the_call_can_be_copied(sandbox: FlaskClient) -> None:
 
 
 def test_one_address_for_each_transfer(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), released(ID, timedelta(seconds=5)))
+    report_events(app, sent(ID), released(ID, timedelta(seconds=5)))
     for key in (ID[2:], ID.upper().replace("0X", "0x"), SEND, PAYOUT, SEND[2:].upper()):
         answer = client.get(f"/transfer/{key}")
         assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{ID}"), key
@@ -112,7 +112,7 @@ def test_one_address_for_each_transfer(app: Flask, client: FlaskClient) -> None:
 
 
 def test_several_transfers_of_a_transaction_are_listed(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), sent(OTHER))
+    report_events(app, sent(ID), sent(OTHER))
     answer = client.get(f"/transfer/{SEND}")
     assert_page(answer)
     assert heading(answer) == "This transaction belongs to several transfers"
@@ -129,7 +129,7 @@ def test_several_transfers_of_a_transaction_are_listed(app: Flask, client: Flask
     ],
 )
 def test_typed_key_leads_to_transfer(app: Flask, client: FlaskClient, typed: str) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     answer = client.get("/transfer/", query_string={"key": typed})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{SEND}")
 
@@ -146,7 +146,7 @@ def test_unreadable_key_is_reported_at_field(client: FlaskClient) -> None:
 
 
 def test_unknown_transfer_names_what_to_check(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, timedelta(seconds=30), block=2100))
+    report_events(app, sent(ID, timedelta(seconds=30), block=2100))
     answer = client.get(f"/transfer/{UNKNOWN}")
     assert_page(answer, 404)
     assert heading(answer) == "We have not seen this transfer yet"
@@ -156,21 +156,21 @@ def test_unknown_transfer_names_what_to_check(app: Flask, client: FlaskClient) -
 
 
 def test_names_are_escaped(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID, receiver="<img src=x>", sender="<script>1</script>"))
+    report_events(app, sent(ID, receiver="<img src=x>", sender="<script>1</script>"))
     answer = client.get(f"/transfer/{ID}")
     assert_page(answer)
     assert "<img src=x>" not in answer.text and "&lt;img src=x&gt;" in answer.text
 
 
 def test_button_requests_refund_once(app: Flask, client: FlaskClient) -> None:
-    tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
+    report_events(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     assert 'data-status="6"' in client.get(f"/transfer/{ID}").text
     for _ in range(2):
         answer = client.post(f"/transfer/{ID}/refund")
         assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{ID}")
     answer = client.get(f"/transfer/{ID}")
     assert heading(answer) == "Your refund is being prepared"
-    tell(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
+    report_events(app, sent(OTHER), released(OTHER, timedelta(seconds=5)))
     for no_refund in (OTHER, UNKNOWN):
         assert client.post(f"/transfer/{no_refund}/refund").status_code == 303
     assert_page(client.post("/transfer/0x12/refund"), 404)
@@ -216,7 +216,7 @@ def test_page_is_refused_without_database(
 
 
 def test_help_and_refund_links_are_shown(open_app: OpenApp, app: Flask) -> None:
-    tell(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
+    report_events(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     plain = app.test_client().get(f"/transfer/{ID}").text
     assert "Get help" not in plain and "in the app</a>" not in plain
     links = {"support_url": "mailto:help@example.org", "refund_url": "https://app.example/r?id={transfer_id}"}
@@ -233,7 +233,7 @@ def test_help_and_refund_links_are_shown(open_app: OpenApp, app: Flask) -> None:
 def test_page_waits_where_that_is_served(
     open_app: OpenApp, app: Flask, settings: dict[str, object], waits: bool
 ) -> None:
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     client = open_app(**settings).test_client()
     for address in (f"/transfer/{ID}", f"/transfer/0x{'99' * 32}"):
         assert ('<main id="content" tabindex="-1" data-waits ' in client.get(address).text) == waits

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 from flask import Flask
 
-from tests.api.world import configure, sent, tell
+from tests.api.world import configure, report_events, sent
 from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, go_struct, parse, zod_object
 from tests.contract.clients.shapes import GO, ZOD, published_status
@@ -35,7 +35,7 @@ PREFIXES = ("/v1/", "/v2/")
 
 def filled(app: Flask) -> Flask:
     configure(app)
-    tell(app, sent(ID), sent(DEPOSIT, kind="deposit"))
+    report_events(app, sent(ID), sent(DEPOSIT, kind="deposit"))
     return app
 
 

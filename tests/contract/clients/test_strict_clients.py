@@ -15,7 +15,7 @@ from app.estimates import views as estimates
 from app.latency import views as latency
 from app.transfers import views as transfers
 from serving.reserved import unread_answer
-from tests.api.world import configure, network, sent, tell
+from tests.api.world import configure, network, report_events, sent
 from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, parse
 from tests.contract.clients.shapes import GO, ZOD
@@ -77,7 +77,7 @@ def test_clients_read_every_recorded_answer() -> None:
 def app(open_app: OpenApp) -> Flask:
     app = open_app(own=True)
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     return app
 
 
@@ -138,7 +138,7 @@ def test_clients_read_the_rate_limit(open_app: OpenApp) -> None:
 def test_waiting_clients_read_status_answers(open_app: OpenApp) -> None:
     app = open_app(doors=("api", "wait"), rate_limit="4/hour")
     configure(app)
-    tell(app, sent(ID))
+    report_events(app, sent(ID))
     known, changed = {"transfer_id": ID}, {"transfer_id": ID, "after_status": 5}
     queries: list[dict[str, Any]] = [known, changed, {"transfer_id": "0" * 64}, {}, {}]
     client = app.test_client()

@@ -221,12 +221,12 @@ class Bridge:
     ) -> None:
         self.kind, self.chain = kind, chain
         self.at = chain.place(NAMES[kind].format(version), address)
-        self.keep(powers)
+        self.set_validators(powers)
         self.token = chain.place("Token", token) if token else None
         if self.token and kind != "burn":
             self.token.call("mint", address, 10**30)
 
-    def keep(self, powers: Mapping[bytes, int]) -> None:
+    def set_validators(self, powers: Mapping[bytes, int]) -> None:
         """Let the set of these addresses and powers be the contract's: what a rotation does."""
         signers = sorted(powers)
         self.at.call("updateSigners", signers, [powers[account] for account in signers])
@@ -248,7 +248,7 @@ class Bridge:
         """The data of a refund's call."""
         return self.at.encoded(FUNCTIONS[self.kind], call.request, call.sigs, call.signers, call.powers)
 
-    def judge(self, call: Call) -> str:
+    def outcome_of(self, call: Call) -> str:
         """The digest that is signed, if the contract pays; else its error. Nothing remains of the call."""
         try:
             self.at.simulate(self.data(call))

@@ -22,7 +22,7 @@ from app.transfers.rules.events.fields import MAX_ID, fields_of
 from app.values.codes import XferStatus
 from app.values.identifiers import MAX_CHAIN_ID
 from tests.applications import OpenApp
-from tests.refunds.asking import ask, withdraw_req
+from tests.refunds.requesting import send_request, withdraw_req
 from tests.site.snippets import blocks_of
 
 pytestmark = pytest.mark.one_database
@@ -99,7 +99,7 @@ def refuse_and_ask(client: FlaskClient, token: str) -> None:
         "/ingest/v1/events", data=json.dumps(event), headers=headers, content_type="application/x-ndjson"
     )
     assert result.json == {"accepted": 1, "repeated": 0, "refused": []}
-    assert ask(client, "http", withdraw_req(event["transfer_id"])).code == 0
+    assert send_request(client, "http", withdraw_req(event["transfer_id"])).code == 0
 
 
 def test_page_has_every_type_and_field() -> None:

@@ -19,7 +19,7 @@ from tests.api.shapes import assert_refused
 from tests.applications import Editing
 from tests.feed.services.world import about, feed, sent, transfer_id
 from tests.feed.views.kit import TOKEN, bearer
-from tests.refunds.asking import ask, withdraw_req
+from tests.refunds.requesting import send_request, withdraw_req
 
 REQUESTS = "/ingest/v1/refund-requests"
 
@@ -54,7 +54,7 @@ def requested(client: FlaskClient, app: Flask) -> None:
         *(about(n, "network.status", xfer_status=4) for n in (1, 2, 3, 4)),
     )
     for n in (1, 2, 3, 4):
-        assert ask(client, "http", withdraw_req(transfer_id(n))).code == 0
+        assert send_request(client, "http", withdraw_req(transfer_id(n))).code == 0
 
 
 @pytest.fixture

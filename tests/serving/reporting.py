@@ -14,21 +14,21 @@ from tests.serving.server import Server
 TOKEN = "a token of this test"
 
 
-def tell(server: Server, *events: dict[str, object]) -> None:
+def report_events(server: Server, *events: dict[str, object]) -> None:
     body = "".join(json.dumps(each) + "\n" for each in events)
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
-    verdict = json.load(server.ask("POST", "/ingest/v1/events", headers, body))
+    verdict = json.load(server.request("POST", "/ingest/v1/events", headers, body))
     assert verdict["accepted"] == len(events), verdict
 
 
 def new_transfer(server: Server) -> str:
     transfer_id = f"0x{secrets.token_hex(32)}"
-    tell(server, sent(transfer_id))
+    report_events(server, sent(transfer_id))
     return transfer_id
 
 
 def release(server: Server, transfer_id: str) -> None:
-    tell(server, released(transfer_id, timedelta(seconds=5)))
+    report_events(server, released(transfer_id, timedelta(seconds=5)))
 
 
 def answer(wire: socket.socket) -> HTTPResponse:

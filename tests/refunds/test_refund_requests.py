@@ -39,7 +39,7 @@ from tests.feed.services.world import (
     signed,
     transfer_id,
 )
-from tests.refunds.asking import INTERFACES, REQ_ID, Answer, ask, withdraw_req
+from tests.refunds.requesting import INTERFACES, REQ_ID, Answer, send_request, withdraw_req
 
 ACCEPTED = Answer(REQ_ID, 0, None, "", True, None)
 
@@ -74,30 +74,30 @@ def test_a_wallets_way_from_6_to_8(
 ) -> None:
     feed(app, sent(1), bad_slippage())
     assert status(client) == (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE)
-    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
+    assert send_request(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     assert status(client) == (Status.TRANSFER_REQUESTING_REFUND, 0)
     waiting = client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()
     assert (waiting["status"], waiting["valid"]) == (Status.TRANSFER_REQUESTING_REFUND, False)
     assert waiting["notes"] == ["the refund was requested at 2026-06-01T12:00:00Z"]
     assert "no refund request is known yet" in waiting["missing"][0]
-    assert ask(client, interface, withdraw_req(transfer_id(1)[2:].upper())) == ACCEPTED
+    assert send_request(client, interface, withdraw_req(transfer_id(1)[2:].upper())) == ACCEPTED
     wd = request(1)
     feed(app, prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:3]))
     assert status(client) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, 0)
     assert client.get(EVIDENCE, query_string={"transfer_id": transfer_id(1)}).get_json()["valid"] is True
-    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
+    assert send_request(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.submitted", tx_hash="0x" + "44" * 32))
-    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
+    assert send_request(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     feed(app, about(1, "refund.completed"))
     assert status(client) == (Status.TRANSFER_REFUNDED, 0)
-    assert ask(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
+    assert send_request(client, interface, withdraw_req(transfer_id(1))) == ACCEPTED
     assert stored_requests(database) == [(transfer_id(1), NOW)]
 
 
 def test_request_at_7_writes_nothing(client: FlaskClient, app: Flask, database: Database) -> None:
     """Where none was stored before."""
     feed(app, sent(1), bad_slippage(), about(1, "refund.requested"))
-    assert ask(client, "http", withdraw_req(transfer_id(1))) == ACCEPTED
+    assert send_request(client, "http", withdraw_req(transfer_id(1))) == ACCEPTED
     assert stored_requests(database) == []
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_to_be_refunded(
     client: FlaskClient, app: Flask, database: Database, events: list[dict[str, Any]], interface: str
 ) -> None:
     feed(app, *events)
-    answer = ask(client, interface, withdraw_req(transfer_id(1)))
+    answer = send_request(client, interface, withdraw_req(transfer_id(1)))
     assert (answer.code, answer.reason, answer.understood) == (500, "refund_not_available", True)
     assert f"its status is {status(client)[0]} (" in answer.msg
     assert stored_requests(database) == []
@@ -129,7 +129,7 @@ def test_what_is_not_to_be_refunded(
 def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, interface: str) -> None:
     feed(app, sent(1), bad_slippage())
     for xfer_id in (transfer_id(1), ""):
-        answer = ask(client, interface, withdraw_req(xfer_id, withdraw_type=kind))
+        answer = send_request(client, interface, withdraw_req(xfer_id, withdraw_type=kind))
         assert (answer.number, answer.code, answer.reason) == (None, 500, "refund_not_available")
         assert "withdraw_type 1" in answer.msg
     assert status(client) == (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE)
@@ -138,7 +138,7 @@ def test_other_withdrawals(client: FlaskClient, app: Flask, kind: int, interface
 @pytest.mark.parametrize("interface", INTERFACES)
 def test_an_unknown_transfer(client: FlaskClient, app: Flask, interface: str) -> None:
     feed(app, sent(2))
-    answer = ask(client, interface, withdraw_req(transfer_id(1)))
+    answer = send_request(client, interface, withdraw_req(transfer_id(1)))
     assert (answer.code, answer.reason, answer.understood) == (500, "transfer_not_found", True)
     assert answer.msg.startswith("transfer not found; newest events: Chain 1")
 
@@ -154,7 +154,7 @@ def test_an_unknown_transfer(client: FlaskClient, app: Flask, interface: str) ->
     ],
 )
 def test_what_cannot_be_read(client: FlaskClient, req: bytes, fault: str, interface: str) -> None:
-    answer = ask(client, interface, req)
+    answer = send_request(client, interface, req)
     assert (answer.number, answer.code, answer.reason, answer.understood) == (None, 500, "bad_request", False)
     assert answer.msg.startswith(f"withdraw_req: {fault}")
 
@@ -185,21 +185,21 @@ def test_ten_a_minute(client: FlaskClient, interface: str) -> None:
     req = withdraw_req(transfer_id(1), withdraw_type=0)
     here = {"environ_overrides": {"REMOTE_ADDR": "2001:db8::1"}}
     for _ in range(10):
-        assert ask(client, interface, req, **here).reason == "refund_not_available"
+        assert send_request(client, interface, req, **here).reason == "refund_not_available"
     for each in INTERFACES:
-        answer = ask(client, each, req, environ_overrides={"REMOTE_ADDR": "2001:db8::2"})
+        answer = send_request(client, each, req, environ_overrides={"REMOTE_ADDR": "2001:db8::2"})
         assert (answer.reason, answer.code, answer.understood) == ("rate_limited", 500, False)
         assert answer.retry_after is not None
         assert 1 <= int(answer.retry_after) <= 60
     elsewhere = {"environ_overrides": {"REMOTE_ADDR": "2001:db8:0:1::1"}}
-    assert ask(client, interface, req, **elsewhere).reason == "refund_not_available"
+    assert send_request(client, interface, req, **elsewhere).reason == "refund_not_available"
     assert client.post(STATUS, json={"transfer_id": transfer_id(1)}, **here).status_code == 200
 
 
 def test_a_limit_of_ones_own(applications: Applications, shared_database: SharedDatabase) -> None:
     app = applications.opener(shared_database, lambda: NOW)(own=True, refund_request_limit="1/hour")
     req = withdraw_req(transfer_id(1), withdraw_type=0)
-    first, second = (ask(app.test_client(), "http", req) for _ in range(2))
+    first, second = (send_request(app.test_client(), "http", req) for _ in range(2))
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
 
 

@@ -35,7 +35,7 @@ def withdraw_req(transfer: str, **changes: Any) -> bytes:
     return message.SerializeToString()
 
 
-def ask(client: FlaskClient, interface: str, req: bytes, **request: Any) -> Answer:
+def send_request(client: FlaskClient, interface: str, req: bytes, **request: Any) -> Answer:
     """Send one request."""
     return (_over_http if interface == "http" else _over_grpc)(client, req, **request)
 
