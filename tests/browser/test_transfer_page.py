@@ -35,7 +35,7 @@ PATHS = (
 )
 WAIT = "**/v2/waitTransferStatus?*"
 MOVING = sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
-SOON = 5
+SOON = 2
 """Seconds from the commit of a change to the page that shows it; polling would take longer."""
 
 SAID = """

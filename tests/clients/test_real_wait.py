@@ -15,7 +15,7 @@ from tests.clients import workshop
 from tests.serving.reporting import TOKEN, new_transfer, release
 from tests.serving.server import Server, serving
 
-SOON = 10
+SOON = 2
 """Seconds from the commit of the change to the end of the client's program; polling would take 300."""
 
 BEGUN = 4

@@ -114,7 +114,7 @@ def test_no_password_takes_long_to_check() -> None:
     chance = Random(1)
     started = process_time()
     why_refused("".join(chance.choices("4@8({[<3690$5!1|7+%2x", k=256)), VIEWER)
-    assert process_time() - started < 5
+    assert process_time() - started < 1.5
 
 
 def test_password_refuses_email_with_digit() -> None:

@@ -21,7 +21,7 @@ from tests.serving.server import ROOT, Server, environment, serving
 
 SILENT_SECONDS = 8.0
 PAUSE_SECONDS = 0.02
-MILLISECONDS = 1_000
+MILLISECONDS = 250
 """Fifty are promised where nothing else runs. Reads that wait for the primary take seconds."""
 
 STATUS = json.dumps({"transfer_id": "0x" + "5".zfill(64)})

@@ -269,5 +269,5 @@ def test_failed_sign_ins_do_not_await_feed(server: Server, url: str) -> None:
         signed_in = [answer.result() for answer in answers]
     for status, retry, seconds in signed_in:
         assert (status, retry) in ((503, "1"), (200, None)), signed_in
-        assert seconds < 20
+        assert seconds < 12
     assert any(status == 503 for status, _, _ in signed_in)

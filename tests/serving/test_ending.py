@@ -80,7 +80,7 @@ def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> Non
             began = time.monotonic()
             terminal.press_ctrl_c()
             assert terminal.ended() == "stopped"
-            assert time.monotonic() - began < 20, "gunicorn waits 30 s for a worker that ignores it"
+            assert time.monotonic() - began < 10, "gunicorn waits 30 s for a worker that ignores it"
             assert terminal.processes() == []
 
 

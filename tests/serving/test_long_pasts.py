@@ -25,8 +25,11 @@ from tests.serving.server import ROOT, Server, environment, serving
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500
 BUSY = "0x" + "77" * 20
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = 1.0
 TRIES = 3
+FEW, MANY = 24, 100
+MOST_OPENED_AGAIN = {FEW: 0, MANY: 50}
+"""By the number of streams."""
 
 
 def story() -> list[dict[str, Any]]:
@@ -102,7 +105,7 @@ def first_change(
     raise AssertionError("the stream sends nothing")
 
 
-@pytest.mark.parametrize("streams", few_or_many(24, 100))
+@pytest.mark.parametrize("streams", few_or_many(FEW, MANY))
 @pytest.mark.parametrize(
     ("query", "behind"),
     [(f"transfer_id={TRANSFER}", "0"), (f"account={BUSY}", str(EVENTS + 2))],
@@ -126,4 +129,4 @@ def test_long_streams_delay_nobody(server: Server, query: str, behind: str, stre
     for wire in wires:
         wire.close()
     assert max(took) < PROBE_SECONDS, sorted(took)[-5:]
-    assert opened_again <= streams // 2, "depends on how fast the machine is"
+    assert opened_again <= MOST_OPENED_AGAIN[streams]

@@ -24,7 +24,7 @@ from tests.metrics.counted import total, value
 from tests.serving.server import ended_server
 from tests.serving.watched import Watched, watched
 
-SCRAPE_SECONDS = 0.1
+SCRAPE_SECONDS = 0.020
 """Of a processor. It takes a tenth of this; with files of a thousand workers it would take seconds."""
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
 
@@ -108,7 +108,7 @@ def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template
             for path in ("/healthz", "/readyz"):
                 started = time.monotonic()
                 assert found.request(found.health, path)[0] == 200
-                assert time.monotonic() - started < 8
+                assert time.monotonic() - started < 4
         assert value(found.series(), "gateway_ready") == 1
 
 
@@ -132,7 +132,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
                 client.sendall((b"GET /healthz HTTP/1.1\r\nX-", b"\x16\x03\x01\x02\x00\x01")[number % 2])
         started = time.monotonic()
         assert running.request(running.health, "/healthz")[0] == 200
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 4
     workers = running.workers
     for garbage in (b"\x00" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"A" * 70_000 + b"\r\n\r\n"):
         address = ("127.0.0.1", running.metrics)
