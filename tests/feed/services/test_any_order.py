@@ -146,3 +146,10 @@ def test_everything_taken_by_reorg_is_skipped(
     feed(app, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
     retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
     assert _blocks_read(database) == [(1, 160)]
+
+
+def test_nearly_all_events_are_accepted(app: Flask) -> None:
+    """In their own order: otherwise the tests above would compare refusals."""
+    verdict = feed(app, *EVERYTHING)
+    assert len(EVERYTHING) == verdict.accepted + verdict.repeated + len(verdict.refused)
+    assert len(verdict.refused) <= 15
