@@ -172,7 +172,7 @@ def change(app: Flask, edit: Callable[[dict[str, Any]], None]) -> None:
 
 
 def a_token_comes_first(rows: dict[str, Any]) -> None:
-    """Another token of the example, with a pool, stands where the one was that the form has first."""
+    """Another token of the example, with a pool, is where the one was that the form has first."""
     like = next(row for row in rows["tokens"] if row["chain_id"] == 56)
     rows["tokens"].remove(like)
     rows["pools"] = [row for row in rows["pools"] if row["chain_id"] != 56]

@@ -38,11 +38,15 @@ def documented() -> str:
 @contextmanager
 def running(command: str, log: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     """A shell's command in the repository, with the programs of this environment, ended with the block."""
-    kept = environment(**settings)
-    path = os.pathsep.join((str(Path(sys.executable).parent), kept["PATH"]))
+    passed_on = environment(**settings)
+    path = os.pathsep.join((str(Path(sys.executable).parent), passed_on["PATH"]))
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["sh", "-c", f"exec {command}"], cwd=ROOT, env=kept | {"PATH": path}, stdout=output, stderr=output
+            ["sh", "-c", f"exec {command}"],
+            cwd=ROOT,
+            env=passed_on | {"PATH": path},
+            stdout=output,
+            stderr=output,
         )
     try:
         yield process

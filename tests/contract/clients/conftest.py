@@ -1,4 +1,4 @@
-"""Applications with the small network, with a clock that stands still."""
+"""Applications with the small network, at a fixed time."""
 
 from __future__ import annotations
 
