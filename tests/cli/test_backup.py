@@ -27,13 +27,6 @@ def source_of(app: Flask) -> str:
     return str(part_of(app, Database).engine.url.database)
 
 
-@pytest.fixture
-def on_sqlite(app: Flask, database: Database) -> Flask:
-    if database.engine.dialect.name != "sqlite":
-        pytest.skip("only SQLite has it")
-    return app
-
-
 def rows(file: Path | str) -> list[str]:
     connection = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
     try:
@@ -42,25 +35,25 @@ def rows(file: Path | str) -> list[str]:
         connection.close()
 
 
-def test_copy_is_complete_and_private(on_sqlite: Flask, tmp_path: Path, app: Flask) -> None:
+def test_copy_is_complete_and_private(app: Flask, tmp_path: Path) -> None:
     load_into(app)
     target = tmp_path / "gateway.backup"
     before = os.umask(0)
     try:
-        made = run(on_sqlite, target)
+        made = run(app, target)
     finally:
         os.umask(before)
     assert made.exit_code == 0, made.output
     assert f"revision {newest_schema()}, integrity checked" in made.output
     assert target.stat().st_mode & 0o777 == 0o600
     assert target.stat().st_nlink == 1
-    assert rows(target) == rows(source_of(on_sqlite))
+    assert rows(target) == rows(source_of(app))
     assert list(tmp_path.iterdir()) == [target], "one file, and nothing next to it"
 
 
-def test_backup_is_consistent_during_writes(on_sqlite: Flask, tmp_path: Path) -> None:
+def test_backup_is_consistent_during_writes(app: Flask, tmp_path: Path) -> None:
     """Two tables that are always changed together are never seen apart."""
-    live = sqlite3.connect(source_of(on_sqlite), isolation_level=None, check_same_thread=False)
+    live = sqlite3.connect(source_of(app), isolation_level=None, check_same_thread=False)
     for name in ("one", "two"):
         live.execute(f"CREATE TABLE backup_{name} (n INTEGER)")
     done, written = threading.Event(), 0
@@ -81,7 +74,7 @@ def test_backup_is_consistent_during_writes(on_sqlite: Flask, tmp_path: Path) ->
         for number in range(5):
             target = tmp_path / f"{number}.backup"
             before = written
-            assert run(on_sqlite, target).exit_code == 0
+            assert run(app, target).exit_code == 0
             copy = sqlite3.connect(target)
             counts.append(
                 [copy.execute(f"SELECT count(*) FROM backup_{n}").fetchone()[0] for n in ("one", "two")]
@@ -98,10 +91,10 @@ def test_backup_is_consistent_during_writes(on_sqlite: Flask, tmp_path: Path) ->
     assert counts[-1][0] > counts[0][0], "it wrote meanwhile"
 
 
-def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_overwritten(app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "gateway.backup"
     target.write_text("precious")
-    refused = run(on_sqlite, target)
+    refused = run(app, target)
     assert (refused.exit_code, "exists" in refused.output) == (1, True)
     target.unlink()
     checked = module._checked
@@ -111,18 +104,16 @@ def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: p
         return checked(draft)
 
     monkeypatch.setattr(module, "_checked", taken)
-    refused = run(on_sqlite, target)
+    refused = run(app, target)
     assert (refused.exit_code, "meanwhile" in refused.output) == (1, True)
     assert target.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_damaged_database_is_reported(
-    on_sqlite: Flask, tmp_path: Path, open_app: OpenApp, app: Flask
-) -> None:
+def test_damaged_database_is_reported(app: Flask, tmp_path: Path, open_app: OpenApp) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     load_into(app)
-    assert run(on_sqlite, good).exit_code == 0
+    assert run(app, good).exit_code == 0
     bad.write_bytes(good.read_bytes())
     damaged = sqlite3.connect(bad)
     damaged.execute("PRAGMA writable_schema=ON")
@@ -160,6 +151,6 @@ def test_database_without_copy_is_refused(open_app: OpenApp, tmp_path: Path) -> 
         assert "never migrated" in run(other, tmp_path / "copy").output
 
 
-def test_folder_that_is_not_there(on_sqlite: Flask, tmp_path: Path) -> None:
-    refused = run(on_sqlite, tmp_path / "none" / "copy")
+def test_folder_that_is_not_there(app: Flask, tmp_path: Path) -> None:
+    refused = run(app, tmp_path / "none" / "copy")
     assert (refused.exit_code, "cannot be written" in refused.output) == (1, True)
