@@ -50,6 +50,7 @@ def test_waiters_and_timeouts_are_counted(
     metrics, timeouts = ProcessMetrics(), "gateway_database_wait_timeouts_total"
     monkeypatch.setattr(database.feed.pool, "_timeout", 0.5)
     before = value(exposed(metrics, app), timeouts)  # the process is that of other tests, too
+    assert before is not None
     refused: list[Exception] = []
 
     def connect() -> None:
