@@ -20,7 +20,7 @@ from demo.validators import Validators
 
 Say = Callable[[str], None]
 
-OF_THE_USER: Final = ("asked", "withdrawn", "refund executed")
+OF_THE_USER: Final = ("refund requested", "withdrawn", "refund executed")
 """What is the user's to do about a refund: done already, where a ``Life`` is to leave it to somebody else."""
 
 
@@ -31,7 +31,7 @@ class Gateway:
     base: str
     token: str
     _client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=20, trust_env=False))
-    _told: int = 0
+    _reported: int = 0
 
     def ready(self) -> bool:
         try:
@@ -45,11 +45,11 @@ class Gateway:
         ).json()
         return answer
 
-    def tell(self, send: Send, event_type: str, **fields: Any) -> None:
+    def report(self, send: Send, event_type: str, **fields: Any) -> None:
         """Report an event about a transfer."""
-        self._told += 1
+        self._reported += 1
         event = {
-            "id": f"demo:{self._told}",
+            "id": f"demo:{self._reported}",
             "type": event_type,
             "at": datetime.now(UTC).isoformat(),
             "transfer_id": send.text,
@@ -93,7 +93,7 @@ class Life:
 
     def begin(self) -> None:
         """The user announces the transaction, and sends it."""
-        self.gateway.tell(self.send, "transfer.submitted", src_chain_id=self.send.chain)
+        self.gateway.report(self.send, "transfer.submitted", src_chain_id=self.send.chain)
         if not self.fails:
             self._call(self.send.chain, self.send.call())
 
@@ -107,15 +107,15 @@ class Life:
             self.say(f"{self.name:<28} {self.send.text[:10]}…  {self.status:>2} {word}")
         match self.status:
             case TransferHistoryStatus.TRANSFER_SUBMITTING if self.fails and self._waited(5):
-                self._once("failed", lambda: self.gateway.tell(self.send, "transfer.failed"))
+                self._once("failed", lambda: self.gateway.report(self.send, "transfer.failed"))
             case TransferHistoryStatus.TRANSFER_WAITING_FOR_NET_CONFIRMATION:
-                self._once("judged", self._judge)
+                self._once("decided", self._decide)
             case TransferHistoryStatus.TRANSFER_WAITING_FOR_FUND_RELEASE if self._waited(2):
                 self._once("paid", self._pay)
             case TransferHistoryStatus.TRANSFER_DELAYED:
                 self._try("executed", self.send.to_chain, self.send.execution())
             case TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED if self._waited(3):
-                self._once("asked", lambda: self.gateway.tell(self.send, "refund.requested"))
+                self._once("refund requested", lambda: self.gateway.report(self.send, "refund.requested"))
             case TransferHistoryStatus.TRANSFER_REQUESTING_REFUND if self._waited(2):
                 self._once("signed", self._sign)
             case TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED if self._waited(3):
@@ -135,20 +135,20 @@ class Life:
     def _call(self, chain: int, call: Call) -> None:
         call.send(self.nodes[chain])
 
-    def _judge(self) -> None:
+    def _decide(self) -> None:
         """The network takes the transfer, or finds that it brings less than the user takes (BAD_SLIPPAGE)."""
-        self.gateway.tell(self.send, "network.status", xfer_status=4 if self.refunded else 2)
+        self.gateway.report(self.send, "network.status", xfer_status=4 if self.refunded else 2)
 
     def _pay(self) -> None:
         self._call(self.send.to_chain, self.send.payout(self.validators))
 
     def _sign(self) -> None:
         request = self.send.refund_request
-        self.gateway.tell(self.send, "refund.prepared", wd_onchain=base64.b64encode(request).decode())
+        self.gateway.report(self.send, "refund.prepared", wd_onchain=base64.b64encode(request).decode())
         for signature in self.validators.signatures(
             self.send.chain, self.send.contract.address, self.send.refund_purpose, request
         ):
-            self.gateway.tell(self.send, "refund.signed", signature=base64.b64encode(signature).decode())
+            self.gateway.report(self.send, "refund.signed", signature=base64.b64encode(signature).decode())
 
     def _withdraw(self, answer: Mapping[str, Any]) -> None:
         """The user calls the contract with the answer, and nothing else."""

@@ -19,15 +19,15 @@ def answer(body: bytes, call: Callable[[dict[str, Any]], Answer]) -> bytes:
     :param call: answers one valid call.
     """
     try:
-        asked = json.loads(body)
+        request = json.loads(body)
     except ValueError:
         return _encoded(failure(None, PARSE_ERROR, "Parse error"))
-    if not isinstance(asked, list):
-        found = _answered(asked, call)
+    if not isinstance(request, list):
+        found = _answered(request, call)
         return b"" if found is None else _encoded(found)
-    if not asked:
+    if not request:
         return _encoded(failure(None, INVALID_REQUEST, "Invalid Request"))
-    every = [found for each in asked if (found := _answered(each, call)) is not None]
+    every = [found for each in request if (found := _answered(each, call)) is not None]
     return _encoded(every) if every else b""
 
 
@@ -39,22 +39,22 @@ def success(call: Mapping[str, Any], result: Any) -> Answer:
     return {"jsonrpc": "2.0", "id": call.get("id"), "result": result}
 
 
-def _answered(asked: Any, call: Callable[[dict[str, Any]], Answer]) -> Answer | None:
+def _answered(request: Any, call: Callable[[dict[str, Any]], Answer]) -> Answer | None:
     """The answer to one call; None to a notification, which is carried out, too."""
-    if not _is_call(asked):
-        known = asked.get("id") if isinstance(asked, dict) and _is_id(asked.get("id")) else None
+    if not _is_call(request):
+        known = request.get("id") if isinstance(request, dict) and _is_id(request.get("id")) else None
         return failure(known, INVALID_REQUEST, "Invalid Request")
-    found = call(asked)
-    return found if "id" in asked else None
+    found = call(request)
+    return found if "id" in request else None
 
 
-def _is_call(asked: Any) -> bool:
+def _is_call(request: Any) -> bool:
     return (
-        isinstance(asked, dict)
-        and asked.get("jsonrpc") == "2.0"
-        and isinstance(asked.get("method"), str)
-        and isinstance(asked.get("params", []), list | dict)
-        and _is_id(asked.get("id"))
+        isinstance(request, dict)
+        and request.get("jsonrpc") == "2.0"
+        and isinstance(request.get("method"), str)
+        and isinstance(request.get("params", []), list | dict)
+        and _is_id(request.get("id"))
     )
 
 

@@ -25,17 +25,17 @@ def wallet(node: str) -> Iterator[str]:
     """The address of a node in front of another."""
     client = httpx.Client(timeout=30, trust_env=False)
 
-    def call(asked: dict[str, Any]) -> Answer:
-        if asked["method"] == "eth_maxPriorityFeePerGas":
-            return success(asked, "0x0")
-        if asked["method"] in ("eth_fillTransaction", "eth_sendTransaction"):
-            match asked.get("params"):
+    def call(request: dict[str, Any]) -> Answer:
+        if request["method"] == "eth_maxPriorityFeePerGas":
+            return success(request, "0x0")
+        if request["method"] in ("eth_fillTransaction", "eth_sendTransaction"):
+            match request.get("params"):
                 case [dict() as transaction, *_]:
                     transaction["gasPrice"] = "0x0"
         try:
-            answered: Answer = client.post(node, json={"id": None, **asked}).json()
+            answered: Answer = client.post(node, json={"id": None, **request}).json()
         except (httpx.HTTPError, ValueError):
-            return failure(asked.get("id"), INTERNAL_ERROR, "the node does not respond")
+            return failure(request.get("id"), INTERNAL_ERROR, "the node does not respond")
         return answered
 
     class Handler(BaseHTTPRequestHandler):
