@@ -38,7 +38,7 @@ from bench.duels.report import Line, duel_lines, print_bars, verdict_on
 from bench.duels.rounds import Duel, Round, duel, p99, rate
 from tests.applications import editing_of
 from tests.load.events import events
-from tests.load.questions import OPERATOR
+from tests.load.requests import OPERATOR
 from tests.load.served import Served, cpu_seconds, serving
 from tests.load.wrk import Load
 from tests.postgres import gateway_on, postgres_server

@@ -24,15 +24,15 @@ from bench.contenders import Contender, Kind, Server, Setting, command, settings
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
 from bench.duels.rounds import Round, duel, measure
-from tests.load.questions import (
+from tests.load.requests import (
     TRANSFERS,
-    Question,
-    estimate_questions,
+    Request,
+    estimate_requests,
     fill,
-    latency_questions,
-    status_questions,
+    latency_requests,
+    status_requests,
     transfer_ids,
-    write_questions,
+    write_requests,
 )
 from tests.load.served import Served, ask_whole, serving
 from tests.load.wrk import require_wrk
@@ -48,7 +48,7 @@ PROGRESS = frozenset(name.lower() for name in (TERMINAL, NEXT_ACTOR, AS_OF))
 """Headers that every contestant sends with a status, in addition to those that ours sends with all answers.
 """
 
-Questions = Mapping[Kind, tuple[Path, list[Question]]]
+Requests = Mapping[Kind, tuple[Path, list[Request]]]
 """By kind: a file for wrk, and the requests."""
 
 
@@ -58,14 +58,14 @@ class Arena:
 
     served: Mapping[Server, Served]
     database: psutil.Process
-    questions: Questions
+    requests: Requests
     connections: int
     seconds: float
 
     def turn_of(self, contender: Contender) -> Callable[[], Round]:
-        served, questions = self.served[contender.server], self.questions[contender.kind][0]
+        served, requests = self.served[contender.server], self.requests[contender.kind][0]
         return lambda: measure(
-            contender, served, self.database, questions, connections=self.connections, seconds=self.seconds
+            contender, served, self.database, requests, connections=self.connections, seconds=self.seconds
         )
 
 
@@ -118,7 +118,7 @@ def _arena(matches: Sequence[Match], options: argparse.Namespace) -> Iterator[Ar
         database = stack.enter_context(postgres_server(ROOM))
         sqlite_url = f"sqlite:///{folder / 'gateway.db'}"
         setting = Setting(sqlite_url, database.url, options.processes, options.threads)
-        questions = prepare(setting, folder, options.transfers)
+        requests = prepare(setting, folder, options.transfers)
         served = {
             server: stack.enter_context(
                 serving(command(server, setting), settings_for(server, setting), folder / f"{number}.log")
@@ -126,8 +126,8 @@ def _arena(matches: Sequence[Match], options: argparse.Namespace) -> Iterator[Ar
             for number, server in enumerate(dict.fromkeys(each.server for each in chosen))
         }
         for contender in chosen:
-            _probe(contender, served[contender.server], questions[contender.kind][1])
-        yield Arena(served, database.process, questions, options.connections, options.seconds)
+            _probe(contender, served[contender.server], requests[contender.kind][1])
+        yield Arena(served, database.process, requests, options.connections, options.seconds)
 
 
 def _fight(matches: Sequence[Match], arena: Arena, pairs: int) -> tuple[list[Line], list[Round]]:
@@ -141,33 +141,32 @@ def _fight(matches: Sequence[Match], arena: Arena, pairs: int) -> tuple[list[Lin
     return lines, rounds
 
 
-def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
+def prepare(setting: Setting, folder: Path, transfers: int) -> Requests:
     """Fill both databases alike. Returns the requests of each kind."""
     ids: list[str] = []
     for url in (setting.sqlite_url, setting.postgres_url):
         with gateway_on(url) as app:
             fill(app, transfers)
             ids = transfer_ids(part_of(app, Database))
-    kinds: dict[Kind, list[Question]] = {
-        "nothing": [Question("/")],
-        "key": [Question(f"/{key}") for key in ids],
-        "status": status_questions(ids),
-        "estimate": estimate_questions(),
-        "latency": latency_questions(),
+    kinds: dict[Kind, list[Request]] = {
+        "nothing": [Request("/")],
+        "key": [Request(f"/{key}") for key in ids],
+        "status": status_requests(ids),
+        "estimate": estimate_requests(),
+        "latency": latency_requests(),
     }
     return {
-        kind: (write_questions(questions, folder / f"{kind}.txt"), questions)
-        for kind, questions in kinds.items()
+        kind: (write_requests(requests, folder / f"{kind}.txt"), requests) for kind, requests in kinds.items()
     }
 
 
-def _probe(contender: Contender, served: Served, questions: list[Question]) -> None:
+def _probe(contender: Contender, served: Served, requests: list[Request]) -> None:
     """Check that these are answered in full, with the same headers by all: errors would be quick."""
-    for question in questions[:: max(1, len(questions) // PROBES)]:
-        body, headers = ask_whole(served.port, question.method, question.path, question.body)
+    for request in requests[:: max(1, len(requests) // PROBES)]:
+        body, headers = ask_whole(served.port, request.method, request.path, request.body)
         answer = orjson.loads(body)
         if answer.get("err") is not None:
-            raise SystemExit(f"{contender.name}: {question.path} {question.body}: {answer['err']}")
+            raise SystemExit(f"{contender.name}: {request.path} {request.body}: {answer['err']}")
         if contender.kind == "status":
             lacking = [f"{name}: {value}" for name, value in PUBLIC_HEADERS if headers[name] != value]
             lacking += PROGRESS - {name.lower() for name in headers}

@@ -33,12 +33,12 @@ from bench.duels.rounds import Round, duel, measure, p50, p99
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
 from tests.applications import audited_of
-from tests.load.questions import (
+from tests.load.requests import (
     OPERATOR,
-    Question,
-    latency_questions,
-    status_questions,
-    write_questions,
+    Request,
+    latency_requests,
+    status_requests,
+    write_requests,
 )
 from tests.load.served import Served, send_request, serving, worker_bytes
 from tests.load.wrk import require_wrk
@@ -72,7 +72,7 @@ class Level:
     database: Database
     served: Served
     database_process: psutil.Process
-    questions: dict[str, Path]
+    requests: dict[str, Path]
 
     def turn(self, what: str, options: argparse.Namespace) -> Callable[[], Round]:
         contender = Contender(f"{what}, {self.transfers:,} transfers", SHIPPED, "status")
@@ -81,7 +81,7 @@ class Level:
             with writing(self.database.engine) as connection:
                 follow_window(connection, self.database.clock())  # as the feed does all the time
             return measure(
-                contender, self.served, self.database_process, self.questions[what],
+                contender, self.served, self.database_process, self.requests[what],
                 connections=options.connections, seconds=options.seconds,
             )  # fmt: skip
 
@@ -106,7 +106,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
     parser.add_argument("--levels", type=int, nargs=2, default=LEVELS)
     parser.add_argument("--pairs", type=int, default=15, help="of neighbours, for each ratio")
-    parser.add_argument("--seconds", type=float, default=1, help="of each question in each round")
+    parser.add_argument("--seconds", type=float, default=1, help="of each request in each round")
     parser.add_argument("--connections", type=int, default=2, help="few: the bars are on times")
     options = parser.parse_args(arguments)
     if options.quick:
@@ -133,7 +133,7 @@ def _level(transfers: int) -> Iterator[Level]:
         served = stack.enter_context(
             serving(command(SHIPPED, setting), settings_for(SHIPPED, setting), folder / "log")
         )
-        yield Level(transfers, database, served, postgres.process, _questions(transfers, folder, served))
+        yield Level(transfers, database, served, postgres.process, _requests(transfers, folder, served))
 
 
 def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[list[Line], list[Round]]:
@@ -157,31 +157,31 @@ def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[lis
     return lines, rounds
 
 
-def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
+def _requests(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
     """Requests by kind; the first of them are answered without an error."""
     draw = random.Random(3)
     numbers = draw.sample(range(transfers), min(DIFFERENT, transfers))
     kinds = {
-        "status": status_questions([f"0x{digest_of(number)}" for number in numbers]),
-        "latency": latency_questions()[:1],  # a fifth of all transfers are of the first pair of chains
+        "status": status_requests([f"0x{digest_of(number)}" for number in numbers]),
+        "latency": latency_requests()[:1],  # a fifth of all transfers are of the first pair of chains
         "history": list(_histories(draw)),
     }
-    for questions in kinds.values():
-        for question in questions[:20]:
-            answer = orjson.loads(send_request(served.port, question.method, question.path, question.body))
+    for requests in kinds.values():
+        for request in requests[:20]:
+            answer = orjson.loads(send_request(served.port, request.method, request.path, request.body))
             if answer["err"] is not None:
-                raise SystemExit(f"{question.path} {question.body}: {answer['err']}")
-    return {kind: write_questions(questions, folder / kind) for kind, questions in kinds.items()}
+                raise SystemExit(f"{request.path} {request.body}: {answer['err']}")
+    return {kind: write_requests(requests, folder / kind) for kind, requests in kinds.items()}
 
 
-def _histories(draw: random.Random) -> Iterator[Question]:
+def _histories(draw: random.Random) -> Iterator[Request]:
     """Pages from anywhere in the histories of all users, who all have the same number of transfers."""
     now = round(time.time() * 1000)
     users = senders()
     for _ in range(20_000):
         before = now - draw.randrange(7 * 86_400_000)
         address = draw.choice(users)
-        yield Question(f"/v2/transferHistory?acct_addr[]={address}&page_size={PAGE}&next_page_token={before}")
+        yield Request(f"/v2/transferHistory?acct_addr[]={address}&page_size={PAGE}&next_page_token={before}")
 
 
 if __name__ == "__main__":

@@ -50,11 +50,11 @@ class Subject:
     contender: Contender
     served: Served
     database: psutil.Process
-    questions: Path
+    requests: Path
 
     def round(self, connections: int, seconds: float, pause_ms: int = 0) -> Round:
         return measure(
-            self.contender, self.served, self.database, self.questions,
+            self.contender, self.served, self.database, self.requests,
             connections=connections, seconds=seconds, pause_ms=pause_ms,
         )  # fmt: skip
 
@@ -70,12 +70,12 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-server-")))
         database = stack.enter_context(postgres_server())
         setting = Setting(f"sqlite:///{folder / 'gateway.db'}", database.url, processes=2)
-        questions, _ = prepare(setting, folder, options.transfers)["status"]
+        requests, _ = prepare(setting, folder, options.transfers)["status"]
         for name in (POSTGRES, SQLITE):
             contender = Contender(f"status, {name}", (GUNICORN, OURS, name), "status")
             environment = settings_for(contender.server, setting) | {"INGEST_TOKENS": TOKEN}
             with serving(command(contender.server, setting), environment, folder / f"{name}.log") as served:
-                subject = Subject(contender, served, database.process, questions)
+                subject = Subject(contender, served, database.process, requests)
                 rows += _by_connections(subject, options)
                 lines.append(_slow(subject, options))
                 lines += _fair(subject, options.pairs)

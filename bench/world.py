@@ -40,7 +40,7 @@ from bench.duels.noise import cores, read_clocks, share_of_others
 from bench.duels.rounds import rate
 from bench.feed import LARGE, Reporters, token
 from tests.applications import editing_of
-from tests.load.questions import OPERATOR, status_questions, write_questions
+from tests.load.requests import OPERATOR, status_requests, write_requests
 from tests.load.served import Served, send_request, serving
 from tests.load.steady import GOOD, Seen, steady_load
 from tests.postgres import PostgresServer, gateway_on, postgres_server
@@ -120,10 +120,10 @@ class Replay:
 
     def _look(self, event: day.Due) -> None:
         """Request the status of a payout until it says so."""
-        (question,) = status_questions([event.paid])
+        (request,) = status_requests([event.paid])
         give_up = time.monotonic() + GIVE_UP_SECONDS
         while True:
-            answer = orjson.loads(send_request(self._port, question.method, question.path, question.body))
+            answer = orjson.loads(send_request(self._port, request.method, request.path, request.body))
             if answer["status"] == Status.TRANSFER_COMPLETED:
                 break
             if time.monotonic() > give_up:
@@ -138,7 +138,7 @@ class World:
     def __init__(self, served: Served, database: PostgresServer, folder: Path) -> None:
         self._served, self._database, self._folder = served, database, folder
         self._today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        self._questions = folder / "questions"
+        self._requests = folder / "requests"
         self._alone: Sequence[float] = ()
 
     def measure(self, seconds: int) -> None:
@@ -153,7 +153,7 @@ class World:
         warm = self._replay(2, seconds / 200, first - day.LONGEST, first, inf)
         pace = len(warm.events) / warm.run()
         print(f"Floor {floor:,.0f} events a second, pace {pace:,.0f}, which is {pace / floor:.2f} of it.")
-        write_questions(status_questions(warm.paid), self._questions)
+        write_requests(status_requests(warm.paid), self._requests)
         with self._reads() as alone:
             time.sleep(seconds / 10)
         self._alone = _times(alone)
@@ -171,7 +171,7 @@ class World:
 
     def _reads(self) -> AbstractContextManager[list[Seen]]:
         """Request statuses of transfers that were completed before, while the block runs."""
-        return steady_load(self._served.port, READS, self._questions, self._folder)
+        return steady_load(self._served.port, READS, self._requests, self._folder)
 
     def _show(self, replay: Replay) -> None:
         clocks, bytes_before = read_clocks([self._database.process]), _database_bytes()

@@ -71,7 +71,7 @@ class SharedDatabase(ABC):
         return [name for (name,) in self._rows(FILLED)]
 
     @abstractmethod
-    def _rows(self, question: str) -> Iterable[Any]:
+    def _rows(self, query: str) -> Iterable[Any]:
         """What a statement answers."""
 
     @abstractmethod
@@ -102,8 +102,8 @@ class SharedSqlite(SharedDatabase):
     def close(self) -> None:
         self._connection.close()
 
-    def _rows(self, question: str) -> Iterable[Any]:
-        return self._connection.execute(question)
+    def _rows(self, query: str) -> Iterable[Any]:
+        return self._connection.execute(query)
 
     def _read(self) -> dict[str, list[Any]]:
         return {
@@ -142,8 +142,8 @@ class SharedPostgres(SharedDatabase):
     def close(self) -> None:
         self._connection.close()
 
-    def _rows(self, question: str) -> Iterable[Any]:
-        return self._connection.execute(question)
+    def _rows(self, query: str) -> Iterable[Any]:
+        return self._connection.execute(query)
 
     def _read(self) -> _PostgresContents:
         found = _PostgresContents()

@@ -31,7 +31,7 @@ CACHED_SECONDS = 1
 """How old the cached time of the newest event may be, as with us."""
 
 
-class Question(BaseModel):
+class Request(BaseModel):
     transfer_id: str
 
 
@@ -65,8 +65,8 @@ app = FastAPI(lifespan=pool)
 
 
 @app.post("/v2/getTransferStatus")
-async def status(question: Question) -> Response:
-    return answered(await read(bytes.fromhex(question.transfer_id[2:])))
+async def status(request: Request) -> Response:
+    return answered(await read(bytes.fromhex(request.transfer_id[2:])))
 
 
 async def read(transfer_id: bytes) -> Any:

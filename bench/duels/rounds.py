@@ -87,7 +87,7 @@ def measure(
     contender: Contender,
     served: Served,
     database: psutil.Process,
-    questions: Path,
+    requests: Path,
     *,
     connections: int,
     seconds: float,
@@ -96,13 +96,13 @@ def measure(
     """One contestant in one round.
 
     :param database: the parent process of all that serve PostgreSQL.
-    :param questions: its requests, as a file for wrk.
+    :param requests: its requests, as a file for wrk.
     :param pause_ms: how long a connection waits before the next request, in milliseconds.
     :raises SystemExit: a request failed, or none was answered.
     """
     ours, before = [served.process], read_clocks([database])
     server, postgres = cpu_seconds(ours), cpu_seconds([database])
-    load = press(served.port, questions, connections=connections, seconds=seconds, pause_ms=pause_ms)
+    load = press(served.port, requests, connections=connections, seconds=seconds, pause_ms=pause_ms)
     server, postgres = cpu_seconds(ours) - server, cpu_seconds([database]) - postgres
     others = share_of_others(before, read_clocks([database]), cores())
     if not load.requests:

@@ -21,7 +21,7 @@ from bench.watching.web3_loop import abi
 from tests.applications import editing_of
 from tests.deploy.files import ROOT, free_port
 from tests.grpcweb.node import install, locked, node
-from tests.load.questions import OPERATOR
+from tests.load.requests import OPERATOR
 from tests.postgres import gateway_on
 
 FEED: Final = "the feed, same facts"

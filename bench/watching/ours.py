@@ -19,7 +19,7 @@ from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, PROVIDERS, watching
 from tests.applications import editing_of
-from tests.load.questions import OPERATOR
+from tests.load.requests import OPERATOR
 from tests.postgres import gateway_on
 
 READ: Final = "our watcher"

@@ -83,7 +83,7 @@ def _measure(everything: Stage, fault: Fault, reporter: Reporter, options: argpa
     with (
         health.at_work(),
         ready.at_work(),
-        steady_load(port, options.rate, everything.questions, folder) as seen,
+        steady_load(port, options.rate, everything.requests, folder) as seen,
     ):
         time.sleep(WARM_SECONDS + options.before)
         began = ended = time.monotonic()

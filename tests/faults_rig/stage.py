@@ -18,13 +18,13 @@ from app.http.application import part_of
 from tests.faults_rig.postgres import DATABASE, Postgres, own
 from tests.faults_rig.programs import Bouncer, Gateway, Nginx, Redis, status_of, wait_for
 from tests.load.events import TOKEN
-from tests.load.questions import (
-    estimate_questions,
+from tests.load.requests import (
+    estimate_requests,
     fill,
-    latency_questions,
-    status_questions,
+    latency_requests,
+    status_requests,
     transfer_ids,
-    write_questions,
+    write_requests,
 )
 from tests.postgres import gateway_on
 
@@ -42,7 +42,7 @@ class Stage:
     redis: Redis
     gateways: list[Gateway]
     nginx: Nginx
-    questions: Path
+    requests: Path
     disk: Path | None
     """Where the primary's files are, if they have a small disk of their own."""
 
@@ -75,9 +75,9 @@ def stage(transfers: int) -> Iterator[Stage]:
             ids = transfer_ids(part_of(app, Database))
         stack.callback(_quietly, replica.stop)
         replica.copy(primary)
-        questions = status_questions(ids)
-        others = estimate_questions(len(questions) // 3) + latency_questions() * (len(questions) // 50 + 1)
-        file = write_questions(questions + others, folder / "questions")
+        requests = status_requests(ids)
+        others = estimate_requests(len(requests) // 3) + latency_requests() * (len(requests) // 50 + 1)
+        file = write_requests(requests + others, folder / "requests")
         bouncer, redis = Bouncer(rooms["pb"], primary, replica), Redis(rooms["redis"])
         settings = {
             "DATABASE_URL": bouncer.url(),

@@ -1,4 +1,4 @@
-"""What the servers are asked about: the sandbox, thousands of completed transfers, and the questions."""
+"""The load of benchmarks and long tests: the sandbox, completed transfers, and requests about them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _events(count: int, now: datetime) -> Iterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Request:
     """One request: ``GET`` without a body, else ``POST`` with a JSON document."""
 
     path: str
@@ -86,9 +86,9 @@ class Question:
         return f"{self.method}\t{self.path}\t{self.body}\n"
 
 
-def write_questions(questions: list[Question], file: Path) -> Path:
+def write_requests(requests: list[Request], file: Path) -> Path:
     """Write them for wrk.lua, one a line; returns the file."""
-    file.write_text("".join(question.line() for question in questions), encoding="ascii")
+    file.write_text("".join(request.line() for request in requests), encoding="ascii")
     return file
 
 
@@ -98,29 +98,29 @@ def transfer_ids(database: Database) -> list[str]:
         return ["0x" + key.hex() for key in connection.scalars(select(Transfer.transfer_id))]
 
 
-def status_questions(ids: list[str]) -> list[Question]:
-    """Where is each of these transfers?"""
-    return [Question("/v2/getTransferStatus", f'{{"transfer_id":"{key}"}}') for key in ids]
+def status_requests(ids: list[str]) -> list[Request]:
+    """One request for the status of each of these transfers."""
+    return [Request("/v2/getTransferStatus", f'{{"transfer_id":"{key}"}}') for key in ids]
 
 
-def estimate_questions(count: int = 2_000) -> list[Question]:
+def estimate_requests(count: int = 2_000) -> list[Request]:
     """So many estimates of random amounts, over every route of ``ESTIMATES``."""
     draw = random.Random(2)
     return [_estimate(*ESTIMATES[n % len(ESTIMATES)], draw.randint(5_000, 900_000)) for n in range(count)]
 
 
-def _estimate(src: int, dst: int, symbol: str, unit: int, thousandths: int) -> Question:
-    return Question(
+def _estimate(src: int, dst: int, symbol: str, unit: int, thousandths: int) -> Request:
+    return Request(
         f"/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol={symbol}"
         f"&amt={unit * thousandths // 1000}&slippage_tolerance=3000"
         "&usr_addr=0x2d5bc0a1a3b0e5bd0a4a2b7b1f0e5b0a4a2b7b1f"
     )
 
 
-def latency_questions() -> list[Question]:
-    """How long do transfers take, on each pair of chains that has some?"""
+def latency_requests() -> list[Request]:
+    """One request for the latency of each pair of chains that has transfers."""
     return [
-        Question(
+        Request(
             "/v2/getLatest7DayTransferLatencyForQuery"
             f"?src_chain_id={details.src_chain_id}&dst_chain_id={details.dst_chain_id}"
         )

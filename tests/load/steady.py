@@ -43,14 +43,14 @@ class Seen:
 
 
 @contextmanager
-def steady_load(port: int, rate: float, questions: Path, folder: Path) -> Iterator[list[Seen]]:
+def steady_load(port: int, rate: float, requests: Path, folder: Path) -> Iterator[list[Seen]]:
     """Send until the block ends; afterwards the list has what became of every request.
 
     :param rate: requests a second.
-    :param questions: as ``write_questions`` writes them.
+    :param requests: as ``write_requests`` writes them.
     """
     seen, results = folder / "seen.json", list[Seen]()
-    words = map(str, (port, rate, questions, seen))
+    words = map(str, (port, rate, requests, seen))
     command = [sys.executable, "-m", "tests.load.steady", *words]
     child = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE)
     try:
@@ -63,9 +63,9 @@ def steady_load(port: int, rate: float, questions: Path, folder: Path) -> Iterat
 class Client:
     """Sends requests to one server on loopback."""
 
-    def __init__(self, port: int, questions: list[bytes]) -> None:
+    def __init__(self, port: int, requests: list[bytes]) -> None:
         self._port = port
-        self._questions = questions
+        self._requests = requests
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter, float]] = []
         """Open connections, and when each was last used."""
         self._draw = random.Random(7)
@@ -75,18 +75,18 @@ class Client:
         """One request; what became of it is noted."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                outcome = await self._exchange(self._draw.choice(self._questions))
+                outcome = await self._exchange(self._draw.choice(self._requests))
         except TimeoutError:
             outcome = "timeout"
         except (OSError, EOFError, ValueError):
             outcome = "connection"
         self.seen.append(Seen(due, time.monotonic() - due, outcome))
 
-    async def _exchange(self, question: bytes) -> str:
+    async def _exchange(self, request: bytes) -> str:
         reader, writer = await self._connection()
         stays = False
         try:
-            writer.write(question)
+            writer.write(request)
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             length = int(head.split(b"content-length: ", 1)[1].split(b"\r\n", 1)[0])
             await reader.readexactly(length)
@@ -132,9 +132,9 @@ def request_bytes(method: str, path: str, body: str) -> bytes:
     return "\r\n".join([*lines, "", body]).encode()
 
 
-def main(port: str, rate: str, questions: str, seen: str) -> None:
+def main(port: str, rate: str, requests: str, seen: str) -> None:
     """Send the requests of a file, at random, and write what was seen as JSON."""
-    lines = Path(questions).read_text(encoding="ascii").splitlines()
+    lines = Path(requests).read_text(encoding="ascii").splitlines()
     client = Client(int(port), [request_bytes(*line.split("\t")) for line in lines])
     asyncio.run(client.run(float(rate)))
     Path(seen).write_bytes(orjson.dumps([(one.due, one.seconds, one.outcome) for one in client.seen]))

@@ -34,14 +34,14 @@ def require_wrk() -> None:
         raise SystemExit(MISSING)
 
 
-def press(port: int, questions: Path, *, connections: int, seconds: float, pause_ms: int = 0) -> Load:
-    """Ask a server on loopback the questions of a file, at random, for so long.
+def press(port: int, file: Path, *, connections: int, seconds: float, pause_ms: int = 0) -> Load:
+    """Send a server on loopback the requests of a file at random, for so long.
 
     :param pause_ms: how long a connection waits before it sends the next request, in milliseconds.
     """
     command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s", str(LUA)]
     done = subprocess.run(
-        [*command, f"http://127.0.0.1:{port}", "--", str(questions), str(pause_ms)],
+        [*command, f"http://127.0.0.1:{port}", "--", str(file), str(pause_ms)],
         capture_output=True,
         text=True,
         check=True,

@@ -16,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from tests.load.questions import Question
+from tests.load.requests import Request
 from tests.migrating.old_release import life
 
 READERS: Final = 4
@@ -48,19 +48,19 @@ class Connection:
             self._wire.close()
             raise
 
-    def answer(self, request: Question) -> bytes:
+    def answer(self, request: Request) -> bytes:
         """The status and the body of the answer to a prepared request."""
         return self.request(request.method, request.path, request.body)
 
 
-def answers_to(port: int, requests: Sequence[Question]) -> dict[Question, bytes]:
+def answers_to(port: int, requests: Sequence[Request]) -> dict[Request, bytes]:
     """All answers, requested over several connections."""
 
-    def read(part: Sequence[Question]) -> dict[Question, bytes]:
+    def read(part: Sequence[Request]) -> dict[Request, bytes]:
         connection = Connection(port)
         return {request: connection.answer(request) for request in part}
 
-    found: dict[Question, bytes] = {}
+    found: dict[Request, bytes] = {}
     with ThreadPoolExecutor(READERS) as pool:
         for part in pool.map(read, [requests[n::READERS] for n in range(READERS)]):
             found |= part
@@ -71,7 +71,7 @@ class Load:
     """Readers that compare answers with those of before, and a reporter that repeats what was not taken."""
 
     def __init__(
-        self, public: int, operators: int, token: str, account: str, known: Mapping[Question, bytes]
+        self, public: int, operators: int, token: str, account: str, known: Mapping[Request, bytes]
     ) -> None:
         """
         :param public: the proxy's port for the public.
@@ -166,7 +166,7 @@ class Load:
         connection = Connection(self._public)
         opened = [str(each["transfer_id"]) for each in self._payouts]
         for each in (*completed, *opened) * READERS:
-            with_id = Question("/v2/getTransferStatus", f'{{"transfer_id":"{each}"}}')
+            with_id = Request("/v2/getTransferStatus", f'{{"transfer_id":"{each}"}}')
             try:
                 answer = connection.answer(with_id)
             except (OSError, HTTPException) as error:

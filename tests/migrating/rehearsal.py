@@ -26,7 +26,7 @@ from sqlalchemy import create_engine, text
 from app.webhooks.rules.subscription import SECRET_PREFIX, headers
 from tests.deploy.files import ROOT, free_port
 from tests.deploy.nginx import OPERATORS, PUBLIC, install_busy, running
-from tests.load.questions import Question, status_questions
+from tests.load.requests import Request, status_requests
 from tests.load.served import GATEWAY, Served, serving
 from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answers_to
 from tests.migrating.old_release import LOADED_PAIR, SEED, Seeded
@@ -120,7 +120,7 @@ class Place:
         return Served(self._ports[0], psutil.Process())
 
 
-def differing(before: Mapping[Question, bytes], after: Mapping[Question, bytes]) -> list[str]:
+def differing(before: Mapping[Request, bytes], after: Mapping[Request, bytes]) -> list[str]:
     """The requests with other answers, and what differs."""
     found = []
     for request, old in before.items():
@@ -148,7 +148,7 @@ def _changes(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path}: {old!r}, {new!r}"
 
 
-def requests_of(seeded: Seeded) -> list[Question]:
+def requests_of(seeded: Seeded) -> list[Request]:
     """Everything that is compared."""
     pairs = [(src, dst) for src in (1, 2, 3) for dst in (1, 2, 3) if src != dst and (src, dst) != LOADED_PAIR]
     ways = [f"src_chain_id={src}&dst_chain_id={dst}" for src, dst in pairs]
@@ -159,17 +159,13 @@ def requests_of(seeded: Seeded) -> list[Question]:
     ]  # fmt: skip
     some = seeded.ids[:: max(1, len(seeded.ids) // 500)]
     return [
-        *status_questions(seeded.ids),
-        *(Question(f"/v2/getRefundEvidence?transfer_id={each}") for each in seeded.refunds),
-        *(Question(f"/v2/getTransfer?key={each}") for each in some),
-        *(
-            Question(f"/v2/{path}?{each}")
-            for path in ("estimateAmt", "explainEstimate")
-            for each in estimates
-        ),
-        *(Question(f"/v2/getLatest7DayTransferLatencyForQuery?{way}") for way in ways),
-        *(Question(f"/v2/getTransferLatencyStats?{way}") for way in ways),
-        *(Question("/v2/getTransferConfigs"), Question("/v2/getTransferConfigsForAll")),
+        *status_requests(seeded.ids),
+        *(Request(f"/v2/getRefundEvidence?transfer_id={each}") for each in seeded.refunds),
+        *(Request(f"/v2/getTransfer?key={each}") for each in some),
+        *(Request(f"/v2/{path}?{each}") for path in ("estimateAmt", "explainEstimate") for each in estimates),
+        *(Request(f"/v2/getLatest7DayTransferLatencyForQuery?{way}") for way in ways),
+        *(Request(f"/v2/getTransferLatencyStats?{way}") for way in ways),
+        *(Request("/v2/getTransferConfigs"), Request("/v2/getTransferConfigsForAll")),
     ]
 
 
@@ -232,7 +228,7 @@ class Rehearsal:
             self.wrong.append(f"{name}: {wrong}")
             print(f"WRONG: {name}: {str(wrong)[:3000]}", flush=True)
 
-    def _answers(self, when: str) -> dict[Question, bytes]:
+    def _answers(self, when: str) -> dict[Request, bytes]:
         began = time.monotonic()
         found = answers_to(self.public, requests_of(self.seeded))
         seconds = round(time.monotonic() - began, 1)
@@ -293,7 +289,7 @@ class Rehearsal:
         release.run("audit", "verify")
         hooks = self._with_key("GET")
         self.found(f"{when}: webhooks of the key", len(hooks), hooks != self._hooks and hooks)
-        open_ = answers_to(self.public, status_questions(self.load.completed))
+        open_ = answers_to(self.public, status_requests(self.load.completed))
         wrong = [each for each, answer in open_.items() if orjson.loads(answer[4:])["status"] != COMPLETED]
         self.found(f"{when}: payouts that count as open", len(wrong), wrong[:3])
         verified = release.run("events", "verify", allowed=(0, 1)).strip().splitlines()

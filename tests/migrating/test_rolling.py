@@ -14,7 +14,7 @@ import pytest
 from tests.amounts import few_or_many
 from tests.deploy.files import ROOT, free_port
 from tests.deploy.nginx import PUBLIC, install_busy, running
-from tests.load.questions import Question, write_questions
+from tests.load.requests import Request, write_requests
 from tests.load.served import GATEWAY, serving
 from tests.load.steady import GOOD, Seen, steady_load
 from tests.migrating.older import checked_out
@@ -35,11 +35,11 @@ SETTINGS = {
     "GUNICORN_CMD_ARGS": "--no-control-socket",
 }
 REQUESTS = [
-    Question("/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"),
-    Question(
+    Request("/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"),
+    Request(
         "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
     ),
-    Question("/v2/transferHistory?addr=0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a0064&page_size=3"),
+    Request("/v2/transferHistory?addr=0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a0064&page_size=3"),
 ]
 
 
@@ -75,7 +75,7 @@ def upgrade_under_load(folder: Path, seconds: int) -> list[Seen]:
         (folder / "nginx").mkdir()
         nginx = install_busy(folder / "nginx", ports)
         stack.enter_context(running(nginx))
-        file = write_questions(REQUESTS, folder / "requests")
+        file = write_requests(REQUESTS, folder / "requests")
         with steady_load(nginx.ports[PUBLIC], RATE, file, folder) as seen:
             end = time.monotonic() + seconds
             time.sleep(0.2 * seconds)

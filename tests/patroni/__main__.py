@@ -24,13 +24,13 @@ from app.http.application import part_of
 from tests.faults_rig.figures import longest_gap, p99
 from tests.faults_rig.programs import Gateway, Nginx, status_of, wait_for
 from tests.load.events import TOKEN
-from tests.load.questions import (
-    estimate_questions,
+from tests.load.requests import (
+    estimate_requests,
     fill,
-    latency_questions,
-    status_questions,
+    latency_requests,
+    status_requests,
     transfer_ids,
-    write_questions,
+    write_requests,
 )
 from tests.load.steady import GOOD, steady_load
 from tests.patroni.faults import FAULTS, Fault
@@ -98,7 +98,7 @@ class Served(Struct, frozen=True):
     cluster: Cluster
     gateways: list[Gateway]
     nginx: Nginx
-    questions: Path
+    requests: Path
     folder: Path
 
 
@@ -112,8 +112,8 @@ def served() -> Iterator[Served]:
         with gateway_on(nodes.url("gateway_owner", "read-write", "postgresql+psycopg")) as app:
             fill(app, 500)
             ids = transfer_ids(part_of(app, Database))
-        questions = status_questions(ids)
-        others = estimate_questions(len(questions) // 3) + latency_questions() * (len(questions) // 50 + 1)
+        requests = status_requests(ids)
+        others = estimate_requests(len(requests) // 3) + latency_requests() * (len(requests) // 50 + 1)
         settings = {
             "DATABASE_URL": nodes.url("gateway", "read-write"),
             "DATABASE_REPLICA_URL": nodes.url("gateway", "standby"),
@@ -131,7 +131,7 @@ def served() -> Iterator[Served]:
             stack.callback(program.end)
             program.start()
         wait_for("nginx", lambda: status_of(nginx.port, "/healthz") == 200)
-        file = write_questions(questions + others, folder / "questions")
+        file = write_requests(requests + others, folder / "requests")
         yield Served(nodes, gateways, nginx, file, folder)
 
 
@@ -142,7 +142,7 @@ def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, befo
     reporters = Twins([gateway.port for gateway in running.gateways], first)
     with (
         reporters.at_work(),
-        steady_load(running.nginx.port, rate, running.questions, running.folder) as seen,
+        steady_load(running.nginx.port, rate, running.requests, running.folder) as seen,
     ):
         time.sleep(before)
         node = fault.whom(nodes)

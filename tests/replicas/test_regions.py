@@ -27,7 +27,7 @@ from sqlalchemy import make_url
 from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import ASK, STATUS, WAIT
 from tests.api.world import event, sent
-from tests.load.questions import estimate_questions, status_questions, write_questions
+from tests.load.requests import estimate_requests, status_requests, write_requests
 from tests.load.steady import GOOD, steady_load
 from tests.refunds.requesting import withdraw_req
 from tests.replicas.cluster import cluster
@@ -149,7 +149,7 @@ def reported(server: Server) -> Iterator[list[float]]:
 
 def test_distant_reads_stay_local(regions: Regions) -> None:
     ids = [new_transfer(regions.near) for _ in range(200)]
-    file = write_questions(status_questions(ids) + estimate_questions(100), regions.folder / "questions")
+    file = write_requests(status_requests(ids) + estimate_requests(100), regions.folder / "requests")
     medians = []
     for name, server in (("near", regions.near), ("far", regions.far)):
         with reported(regions.near), steady_load(server.port, RATE, file, regions.folder) as seen:

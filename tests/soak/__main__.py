@@ -20,12 +20,12 @@ from typing import Final
 
 import orjson
 
-from tests.load.questions import (
-    Question,
-    estimate_questions,
-    latency_questions,
-    status_questions,
-    write_questions,
+from tests.load.requests import (
+    Request,
+    estimate_requests,
+    latency_requests,
+    status_requests,
+    write_requests,
 )
 from tests.load.wrk import Load, press, require_wrk
 from tests.soak.callers import Callers
@@ -151,22 +151,22 @@ def _mix(running: Stage) -> Path:
     draw = random.Random(17)
     account = running.account
     kinds = {
-        "status": status_questions(running.ids),
-        "estimate": estimate_questions(),
-        "latency": latency_questions(),
+        "status": status_requests(running.ids),
+        "estimate": estimate_requests(),
+        "latency": latency_requests(),
         "history": [
-            Question(f"/v2/transferHistory?acct_addr={account}&page_size={size}") for size in (5, 20, 50)
+            Request(f"/v2/transferHistory?acct_addr={account}&page_size={size}") for size in (5, 20, 50)
         ],
         "other": [
-            Question("/v2/getTransferConfigsForAll"),
-            Question("/healthz"),
-            *(Question(f"/v2/getTransfer?key={each}") for each in running.ids[:50]),
-            *(Question(f"/transfer/{each}") for each in running.ids[:20]),
+            Request("/v2/getTransferConfigsForAll"),
+            Request("/healthz"),
+            *(Request(f"/v2/getTransfer?key={each}") for each in running.ids[:50]),
+            *(Request(f"/transfer/{each}") for each in running.ids[:20]),
         ],
     }
     mixed = [draw.choice(kinds[kind]) for kind, share in SHARES.items() for _ in range(share * 20)]
     draw.shuffle(mixed)
-    return write_questions(mixed, running.folder / "mix.txt")
+    return write_requests(mixed, running.folder / "mix.txt")
 
 
 def _faults(log: Path) -> list[str]:

@@ -29,7 +29,7 @@ from app.webhooks.services.subscriptions import NewSubscription, subscribe
 from tests.applications import audited_of, editing_of
 from tests.deploy.files import ROOT
 from tests.load.events import TOKEN
-from tests.load.questions import fill, transfer_ids
+from tests.load.requests import fill, transfer_ids
 from tests.load.served import GATEWAY, Served, serving
 from tests.postgres import PostgresServer, gateway_on, postgres_server
 
