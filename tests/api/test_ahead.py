@@ -17,7 +17,8 @@ from tests.api.estimates import QUERY
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, report_events, sent
 from tests.applications import Applications
-from tests.console.visitor import MovableClock
+from tests.builders.clock import MovableClock
+from tests.console.visitor import NOW
 from tests.databases import SharedDatabase
 
 pytestmark = pytest.mark.every_database
@@ -30,7 +31,7 @@ class World:
     """An application whose clock the test moves, and its answers."""
 
     def __init__(self, applications: Applications, shared_database: SharedDatabase) -> None:
-        self.clock = MovableClock()
+        self.clock = MovableClock(NOW)
         self.app = applications.opener(shared_database, self.clock, FlaskClient)()
         self._client = self.app.test_client()
         configure(self.app)

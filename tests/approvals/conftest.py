@@ -12,18 +12,19 @@ from app.network.document import import_network
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.applications import change_part, editing_of
-from tests.approvals.kit import PEOPLE, Clock, add_people
+from tests.approvals.kit import NOON, PEOPLE, add_people
+from tests.builders.clock import MovableClock
 from tests.databases import SharedDatabase
 from tests.network.services.network_kit import network, text
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MovableClock:
+    return MovableClock(NOON)
 
 
 @pytest.fixture
-def app(app: Flask, shared_database: SharedDatabase, clock: Clock) -> Flask:
+def app(app: Flask, shared_database: SharedDatabase, clock: MovableClock) -> Flask:
     change_part(app, Database, clock=clock)
 
     def fill() -> None:

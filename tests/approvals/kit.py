@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import insert, update
@@ -28,19 +27,6 @@ PEOPLE = {
     OLGA.name: Role.OPERATOR,
     VERA.name: Role.VIEWER,
 }
-
-
-class Clock:
-    """A clock that the test moves."""
-
-    def __init__(self) -> None:
-        self.now: datetime = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **by: float) -> None:
-        self.now += timedelta(**by)
 
 
 def add_people(database: Database, people: Mapping[str, Role]) -> None:

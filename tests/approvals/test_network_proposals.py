@@ -39,7 +39,8 @@ from app.network.edits.plan import Edit
 from app.network.edits.refusals import InUse, Invalid
 from app.network.edits.save import preview_edit, save_edit
 from tests.applications import Audited, Editing, OpenApp, audited_of
-from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
+from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, set_account, stored
+from tests.builders.clock import MovableClock
 from tests.network.services.edits.kit import add_transfer, document, edited, records, removed, versions
 from tests.network.services.network_kit import VAULT, VILLAIN
 
@@ -288,7 +289,7 @@ def test_grave_change_needs_name_from_both(database: Database, audited: Audited,
 
 
 def test_proposal_expires_by_passed_clock(
-    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, clock: Clock
+    database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, clock: MovableClock
 ) -> None:
     number, later = propose(editing, fee(database)), None
     clock.forward(hours=71, minutes=59, seconds=59)
@@ -309,7 +310,7 @@ def test_proposal_expires_by_passed_clock(
 
 
 def test_setting_limits_proposal_lifetime(
-    database: Database, two_persons: TwoPersons, audited: Audited, clock: Clock
+    database: Database, two_persons: TwoPersons, audited: Audited, clock: MovableClock
 ) -> None:
     brief = replace(two_persons, lifetime=timedelta(hours=1))
     number = propose((*audited, brief), fee(database))

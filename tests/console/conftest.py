@@ -12,7 +12,8 @@ from app.network.document import import_network
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.applications import Applications, OpenApp, cheap_passwords, editing_of
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.builders.clock import MovableClock
+from tests.console.visitor import NOW, Visitor, signed_in
 from tests.databases import SharedDatabase
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import text
@@ -27,7 +28,7 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clock() -> MovableClock:
-    return MovableClock()
+    return MovableClock(NOW)
 
 
 @pytest.fixture

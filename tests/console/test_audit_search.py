@@ -14,8 +14,9 @@ from app.accounts.rules.roles import Role
 from app.audit.rules import records
 from app.credentials.services.issued import KEYS, TOKENS
 from app.db.database import Database
+from tests.builders.clock import MovableClock
 from tests.console.forms import save, send
-from tests.console.visitor import MovableClock, Visitor, other_operator, signed_in
+from tests.console.visitor import Visitor, other_operator, signed_in
 from tests.network.services.edits.kit import shown
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,9 +19,10 @@ from app.network.models import NetworkPart, Route, Token
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.builders import network as build
+from tests.builders.clock import MovableClock
 from tests.console.forms import send
 from tests.console.projected import put
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.visitor import Visitor, signed_in
 from tests.network.services.network_kit import text
 from tests.steps import statements
 from tests.watcher.services.world import watch_a_chain

@@ -15,8 +15,9 @@ from app.console.dashboard import dashboard as parts
 from app.db.database import Database
 from app.db.engine import writing
 from app.transfers.models import Transfer
+from tests.builders.clock import MovableClock
 from tests.console.forms import send
-from tests.console.visitor import NOW, MovableClock, Visitor, signed_in
+from tests.console.visitor import NOW, Visitor, signed_in
 
 PARTS = (
     "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "slowest_pairs", "pool_lines",

@@ -13,9 +13,10 @@ from werkzeug.test import TestResponse
 from app.accounts.rules.roles import Role
 from app.db.database import Database
 from app.network.document import export_network
+from tests.builders.clock import MovableClock
 from tests.console.edits import changed_file
 from tests.console.forms import form_of, save, send
-from tests.console.visitor import NOW, MovableClock, Visitor, signed_in
+from tests.console.visitor import NOW, Visitor, signed_in
 from tests.network.services.edits.kit import document, records, shown
 from tests.network.services.network_kit import SIGNERS, text
 from tests.network.services.network_kit import network as small_network

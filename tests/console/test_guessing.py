@@ -28,10 +28,10 @@ from app.db.engine import reading, writing
 from app.http.application import part_of
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, OpenApp
+from tests.builders.clock import MovableClock
 from tests.console.second_factor import code_of, set_up
 from tests.console.visitor import (
     PASSWORD,
-    MovableClock,
     Visitor,
     add_account,
     email_of,

@@ -23,9 +23,10 @@ from app.network.edits.entered import Switch
 from app.network.edits.save import preview_edit, save_edit
 from tests.actors import TESTER
 from tests.applications import Audited, Editing
+from tests.builders.clock import MovableClock
 from tests.console.edits import CHANGES, NEW, changed_file, key_of_last, new_page
 from tests.console.forms import EVERYTHING, form_of, save, send
-from tests.console.visitor import NOW, MovableClock, Visitor, signed_in, visitor_of
+from tests.console.visitor import NOW, Visitor, signed_in, visitor_of
 from tests.network.services.edits.kit import add_transfer, document, records, shown
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import pool, text

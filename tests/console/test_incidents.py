@@ -9,8 +9,9 @@ from app.db.database import Database
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import Editing
+from tests.builders.clock import MovableClock
 from tests.console.forms import form_of, save, send
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.visitor import Visitor, signed_in
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import network as small_network
 from tests.network.services.network_kit import text

@@ -17,9 +17,10 @@ from app.audit.services import list_audit
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of
+from tests.builders.clock import MovableClock
 from tests.console.authenticator import Authenticator, add_passkey
 from tests.console.forms import form_of
-from tests.console.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, signed_in
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
 from tests.network.services.edits.kit import document
 
 OWN = {"Sec-Fetch-Site": "same-origin"}

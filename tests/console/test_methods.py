@@ -13,8 +13,9 @@ from app.accounts.rules.roles import Role
 from app.db.database import Database
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from tests.applications import OpenApp
+from tests.builders.clock import MovableClock
 from tests.console.second_factor import set_up
-from tests.console.visitor import MovableClock, Visitor, add_account, email_of, visitor_of
+from tests.console.visitor import Visitor, add_account, email_of, visitor_of
 from tests.console.walking import record_activity
 from tests.databases import TABLES
 

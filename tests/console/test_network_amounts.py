@@ -17,8 +17,9 @@ from app.http.application import add_part, part_of
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import Editing, editing_of
+from tests.builders.clock import MovableClock
 from tests.console.forms import form_of, save, send
-from tests.console.visitor import MovableClock, Visitor, email_of, visitor_of
+from tests.console.visitor import Visitor, email_of, visitor_of
 from tests.network.services.edits.kit import document, put, shown
 from tests.network.services.network_kit import VAULT, text
 

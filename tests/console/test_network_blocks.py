@@ -10,8 +10,9 @@ from flask import Flask
 
 from app.accounts.rules.roles import Role
 from app.db.database import Database
+from tests.builders.clock import MovableClock
 from tests.console.forms import form_of, save, send
-from tests.console.visitor import MovableClock, Visitor, email_of, visitor_of
+from tests.console.visitor import Visitor, email_of, visitor_of
 from tests.network.services.edits.kit import document, records, shown
 from tests.network.services.network_kit import CONTRACT, VAULT, VILLAIN
 

@@ -22,7 +22,8 @@ from app.transfers.services.notes import MOST_NOTES, count_notes
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.console.visitor import MovableClock, Visitor, add_account, email_of, signed_in
+from tests.builders.clock import MovableClock
+from tests.console.visitor import Visitor, add_account, email_of, signed_in
 
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
 PAGE = f"/admin/transfers/{COMPLETED}"

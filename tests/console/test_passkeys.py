@@ -19,6 +19,7 @@ from app.http.application import part_of
 from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import Editing, OpenApp
+from tests.builders.clock import MovableClock
 from tests.console.authenticator import (
     Authenticator,
     PasskeyRequest,
@@ -30,7 +31,6 @@ from tests.console.second_factor import code_of, set_up
 from tests.console.visitor import (
     NOW,
     PASSWORD,
-    MovableClock,
     Visitor,
     add_account,
     email_of,

@@ -22,9 +22,10 @@ from app.network.edits.save import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, editing_of
+from tests.builders.clock import MovableClock
 from tests.console.edits import BASE, PATH, changed_file
 from tests.console.forms import EVERYTHING, form_of, save, send
-from tests.console.visitor import MovableClock, Visitor, add_account, signed_in, visitor_of
+from tests.console.visitor import Visitor, add_account, signed_in, visitor_of
 from tests.network.services.edits.kit import document, edited, records, shown
 from tests.network.services.network_kit import text
 

@@ -15,11 +15,11 @@ from app.accounts.services.accounts import find_account, update_account, use_cod
 from app.db.database import Database
 from tests.actors import TESTER
 from tests.applications import Editing
+from tests.builders.clock import MovableClock
 from tests.console.forms import form_of
 from tests.console.second_factor import REFUSED, VIEWER, begin_set_up, code_of, key_of, set_up
 from tests.console.visitor import (
     PASSWORD,
-    MovableClock,
     Visitor,
     add_account,
     email_of,

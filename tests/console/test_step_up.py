@@ -15,11 +15,12 @@ from app.accounts.services.accounts import find_account
 from app.audit.services import list_audit
 from app.console.shell.access import Audience
 from app.db.database import Database
+from tests.builders.clock import MovableClock
 from tests.console.authenticator import Authenticator, PasskeyRequest, add_passkey
 from tests.console.edits import BASE, changed_file
 from tests.console.forms import form_of, save, send
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, signed_in
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in
 from tests.network.services.edits.kit import document
 from tests.network.services.network_kit import text
 from tests.watcher.services.world import watch_a_chain

@@ -22,8 +22,9 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.models import StuckAcknowledgement, Transfer
 from app.transfers.rules.stuck import MustAct
 from app.values.codes import TransferHistoryStatus as Status
+from tests.builders.clock import MovableClock
 from tests.console.projected import put, took
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.visitor import Visitor, signed_in
 from tests.databases import SharedDatabase
 from tests.feed.services.world import NOW, feed, fill_network, sent, transfer_id
 

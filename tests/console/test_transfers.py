@@ -25,8 +25,9 @@ from app.transfers.rules.progress import NextActor
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from tests.applications import OpenApp
+from tests.builders.clock import MovableClock
 from tests.console.forms import pre, send
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.visitor import Visitor, signed_in
 from tests.databases import SharedDatabase
 from tests.feed.services.world import (
     NOW,

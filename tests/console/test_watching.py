@@ -19,8 +19,9 @@ from app.values.identifiers import BlockNumber
 from app.watcher.models import FaultyUrl
 from app.watcher.rules.steps import Doubt, SpanState
 from app.watcher.services.advance import advance
+from tests.builders.clock import MovableClock
 from tests.console.forms import send
-from tests.console.visitor import MovableClock, Visitor, signed_in
+from tests.console.visitor import Visitor, signed_in
 from tests.watcher.services.world import CHAIN, URL_A, URL_B, span, step, watch_a_chain
 
 PAGE = f"/admin/chains/{CHAIN}"

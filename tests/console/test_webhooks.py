@@ -15,7 +15,8 @@ from app.webhooks.rules.subscription import DeliveryState
 from app.webhooks.services.delivering import Due, Outcome, bring_back, take
 from app.webhooks.services.shown import delivery_log, list_subscriptions
 from tests.applications import Audited, audited_of
-from tests.console.visitor import MovableClock, Visitor
+from tests.builders.clock import MovableClock
+from tests.console.visitor import Visitor
 from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"

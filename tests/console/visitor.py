@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -26,19 +26,6 @@ from tests.applications import CHEAP
 
 PASSWORD = "a password of the tests"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-class MovableClock:
-    """A clock that only the test moves."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **by: float) -> None:
-        self.now += timedelta(**by)
 
 
 @cache

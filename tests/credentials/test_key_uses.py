@@ -16,19 +16,13 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from tests.actors import TESTER
 from tests.applications import Editing
+from tests.builders.clock import MovableClock
 
 NEVER = 1e6
 """Seconds until the thread would write by itself."""
 MIDNIGHT = datetime(2026, 6, 2, tzinfo=UTC)
 DAY = 20_606
 """The day that begins then, counted from the Unix epoch."""
-
-
-class Clock:
-    now = MIDNIGHT - timedelta(microseconds=1)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture
@@ -40,8 +34,13 @@ def keys(database: Database, editing: Editing) -> list[int]:
 
 
 @pytest.fixture
-def uses(database: Database) -> Iterator[KeyUses]:
-    uses = KeyUses(database.engine, Clock(), NEVER)
+def clock() -> MovableClock:
+    return MovableClock(MIDNIGHT - timedelta(microseconds=1))
+
+
+@pytest.fixture
+def uses(database: Database, clock: MovableClock) -> Iterator[KeyUses]:
+    uses = KeyUses(database.engine, clock, NEVER)
     yield uses
     uses.end()
 
@@ -52,7 +51,9 @@ def table(database: Database) -> set[tuple[int, int, int, int]]:
         return {(row[0], row[1], row[2], row[3]) for row in connection.execute(select(*columns))}
 
 
-def test_uses_are_counted_by_day(database: Database, keys: list[int], uses: KeyUses) -> None:
+def test_uses_are_counted_by_day(
+    database: Database, clock: MovableClock, keys: list[int], uses: KeyUses
+) -> None:
     first, second = keys
     for limited in (False, True, False):
         uses.used(first, limited=limited)
@@ -61,20 +62,19 @@ def test_uses_are_counted_by_day(database: Database, keys: list[int], uses: KeyU
     assert uses.flush() == 4
     assert uses.flush() == 0
     assert table(database) == {(first, DAY - 1, 3, 1), (second, DAY - 1, 1, 0)}
-    Clock.now, before = MIDNIGHT, Clock.now
-    try:
-        uses.used(first, limited=True)
-        uses.flush()
-    finally:
-        Clock.now = before
+    clock.now = MIDNIGHT
+    uses.used(first, limited=True)
+    uses.flush()
     with reading(database.reads) as connection:
         assert [tuple(row) for row in uses_of(connection, first, 0)] == [(DAY, 1, 1), (DAY - 1, 3, 1)]
         assert [tuple(row) for row in uses_of(connection, first, DAY)] == [(DAY, 1, 1)]
         assert last_days(connection) == {first: DAY, second: DAY - 1}
 
 
-def test_processes_add_to_the_same_rows(database: Database, keys: list[int], uses: KeyUses) -> None:
-    another = KeyUses(database.engine, Clock(), NEVER)
+def test_processes_add_to_the_same_rows(
+    database: Database, clock: MovableClock, keys: list[int], uses: KeyUses
+) -> None:
+    another = KeyUses(database.engine, clock, NEVER)
     for n, each in enumerate((uses, another), 1):
         for _ in range(n):
             each.used(keys[0], limited=n == 2)

@@ -19,11 +19,10 @@ from app.http.application import part_of
 from app.transfers.models import Event
 from app.webhooks.services.delivering import CLAIM, take
 from tests.applications import application, audited_of
+from tests.builders.clock import MovableClock
 from tests.contract.recorded_answers import ROOT
-from tests.feed.services.world import feed, sent, write_network
+from tests.feed.services.world import NOW, feed, sent, write_network
 from tests.watcher.kit import Watched, answers, row, send
-from tests.watcher.services.world import Clock
-from tests.webhooks.services.hooks import Clock as Timer
 from tests.webhooks.services.hooks import Plenty, to_everything
 
 
@@ -33,7 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def opened(file: Path, clock: Clock | Timer) -> Iterator[Flask]:
+def opened(file: Path, clock: MovableClock) -> Iterator[Flask]:
     """The gateway on the file, in a process that knows nothing of another one."""
     with application(f"sqlite:///{file}", clock, max_reorg_blocks=50) as app:
         if not file.exists():
@@ -56,7 +55,7 @@ def events(database: Database) -> list[str]:
 
 @pytest.mark.parametrize("reorganised", [False, True])
 def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> None:
-    backup, clock = file.with_name("backup"), Clock()
+    backup, clock = file.with_name("backup"), MovableClock(NOW)
     with opened(file, clock) as app:
         watched = Watched(app)
         chain = watched.chain
@@ -90,7 +89,7 @@ def test_watcher_continues_from_backup_end(file: Path, reorganised: bool) -> Non
 
 
 def test_restored_webhook_delivery_retains_message_id(file: Path) -> None:
-    backup, clock = file.with_name("backup"), Timer()
+    backup, clock = file.with_name("backup"), MovableClock(NOW)
     with opened(file, clock) as app:
         to_everything(app)
         feed(app, sent(1), sent(2))
@@ -98,7 +97,7 @@ def test_restored_webhook_delivery_retains_message_id(file: Path) -> None:
         first = {(due.message_id, due.body, due.secrets) for due in take(*audited_of(app), Plenty())}
         assert len(first) == 2
     restored(file, backup)
-    clock.move(CLAIM)
+    clock.forward(CLAIM)
     with opened(file, clock) as app:
         again = {(due.message_id, due.body, due.secrets) for due in take(*audited_of(app), Plenty())}
         assert again == first, "a receiver knows them, and the signature is of the same secret"

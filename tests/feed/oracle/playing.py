@@ -6,12 +6,13 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Any, Final
 
 from flask import Flask
 
+from tests.builders.clock import MovableClock
 from tests.feed.oracle.facts import Log, Retraction, fault
 from tests.feed.oracle.items import REPORTERS, Again, Item, RefundRequest, Retract, TakeBack, Wait, posts
 from tests.feed.oracle.reading import event_id as event_id_of
@@ -21,16 +22,6 @@ from tests.feed.oracle.world import ADDED, CHAINS, DECIMALS, NOW, WIDE, World
 
 LINES_OF_A_POST: Final = 900
 _callers = count(1)
-
-
-class Clock:
-    """Shows what it is set to."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Differs(AssertionError):
@@ -45,7 +36,7 @@ class Play:
     """
 
     app: Flask
-    clock: Clock
+    clock: MovableClock
     world: World
     tokens: Mapping[str, str]
     log: Log = field(default_factory=Log)

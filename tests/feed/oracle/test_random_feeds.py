@@ -17,10 +17,11 @@ from app.transfers.rules.events.event_types import REPORTED
 from tests.actors import TESTER
 from tests.applications import Applications, Editing, renew_parts
 from tests.builders import network as build
+from tests.builders.clock import MovableClock
 from tests.databases import SharedDatabase
 from tests.feed.oracle.generator import Generator
 from tests.feed.oracle.items import REPORTERS, Item, as_text, read_items
-from tests.feed.oracle.playing import Clock, Differs, Play, smallest
+from tests.feed.oracle.playing import Differs, Play, smallest
 from tests.feed.oracle.reading import FIELDS
 from tests.feed.oracle.story import WORLD
 from tests.feed.oracle.table import Transfer, pools
@@ -34,12 +35,12 @@ _tokens: dict[str, dict[str, str]] = {}
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MovableClock:
+    return MovableClock(NOW)
 
 
 @pytest.fixture
-def app(applications: Applications, shared_database: SharedDatabase, clock: Clock) -> Iterator[Flask]:
+def app(applications: Applications, shared_database: SharedDatabase, clock: MovableClock) -> Iterator[Flask]:
     application = applications.opener(shared_database, clock)()
     with application.app_context():
         yield application
@@ -47,7 +48,7 @@ def app(applications: Applications, shared_database: SharedDatabase, clock: Cloc
 
 @pytest.fixture
 def begin(
-    app: Flask, shared_database: SharedDatabase, clock: Clock, database: Database, editing: Editing
+    app: Flask, shared_database: SharedDatabase, clock: MovableClock, database: Database, editing: Editing
 ) -> Begin:
     """Empties the gateway and gives a play of another feed."""
 

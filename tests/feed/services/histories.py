@@ -10,8 +10,7 @@ import json
 import random
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from flask import Flask
@@ -36,6 +35,7 @@ from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.applications import audited_of, editing_of
 from tests.builders import network as build
+from tests.builders.clock import MovableClock
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
 from tests.feed.services.world import (
     KEYS,
@@ -256,19 +256,9 @@ def _networks() -> list[build.Document]:
 NETWORKS: Final = _networks()
 
 
-@dataclass
-class Clock:
-    """The clock of a gateway, to be moved."""
-
-    now: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def clock_of(database: Database) -> Clock:
+def clock_of(database: Database) -> MovableClock:
     """The clock of a gateway that was made with one."""
-    assert isinstance(database.clock, Clock)
+    assert isinstance(database.clock, MovableClock)
     return database.clock
 
 

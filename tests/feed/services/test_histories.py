@@ -28,10 +28,11 @@ from app.transfers.rules.events.keys import OPERATORS
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of, change_part
+from tests.builders.clock import MovableClock
 from tests.feed.seeds import seeds
 from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer
 from tests.feed.services.everything import everything, forget_projections
-from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
+from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, live_through
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -56,7 +57,7 @@ NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
 @pytest.mark.parametrize("tried", seeds(2))
 def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
     for seed in tried:
-        change_part(app, Database, clock=Clock())
+        change_part(app, Database, clock=MovableClock(NOW))
         change_part(app, Intake, max_reorg_blocks=DEPTHS[seed % 2])
         database = part_of(app, Database)
         happened = live_through(app, seed)
@@ -82,7 +83,7 @@ def test_heads_that_left_the_log_change_nothing(
     app: Flask, tried: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a gateway whose log loses nothing; neither does pruning at the end."""
-    change_part(app, Database, clock=Clock())
+    change_part(app, Database, clock=MovableClock(NOW))
     change_part(app, Intake, max_reorg_blocks=DEPTHS[0])
     database = part_of(app, Database)
     for seed in tried:

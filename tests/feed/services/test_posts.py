@@ -39,9 +39,10 @@ from app.transfers.models import Event
 from app.values.errors import Unauthorized
 from tests.amounts import costly
 from tests.applications import change_part
+from tests.builders.clock import MovableClock
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.everything import everything
-from tests.feed.services.histories import EVENTS, REPORTERS, Clock
+from tests.feed.services.histories import EVENTS, REPORTERS
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -106,7 +107,7 @@ def posts_of_reporters(draw: st.DrawFn) -> list[Reported]:
 @costly
 @given(data=st.data())
 def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> None:
-    change_part(app, Database, clock=Clock())
+    change_part(app, Database, clock=MovableClock(NOW))
     change_part(app, Intake, max_reorg_blocks=data.draw(st.sampled_from((40, 1_000))))
     database = part_of(app, Database)
     reported = data.draw(posts_of_reporters())

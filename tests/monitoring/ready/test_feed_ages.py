@@ -17,7 +17,8 @@ from app.network.document import import_network
 from tests.actors import TESTER
 from tests.api.shapes import READY, assert_refused
 from tests.applications import OpenApp, editing_of
-from tests.console.visitor import MovableClock
+from tests.builders.clock import MovableClock
+from tests.console.visitor import NOW
 from tests.feed.services.world import network, write_network
 from tests.feed.views.kit import post
 
@@ -27,7 +28,7 @@ LIMITS = ((0, 600), (2, 60), (3, 0))
 
 @pytest.fixture
 def clock() -> MovableClock:
-    return MovableClock()
+    return MovableClock(NOW)
 
 
 def open_with(open_app: OpenApp, clock: MovableClock, stale: str) -> Flask:

@@ -176,7 +176,7 @@ class World:
         """Polls, each with what is done in between."""
         for _ in range(count):
             self.watched.time.go(seconds)
-            self.watched.database.clock.go(seconds)  # type: ignore[attr-defined]
+            self.watched.database.clock.forward(seconds=seconds)  # type: ignore[attr-defined]
             self.poll()
 
     def poll(self) -> None:

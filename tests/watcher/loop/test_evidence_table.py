@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 from flask import Flask
 
+from tests.builders.clock import MovableClock
 from tests.feed.services.world import NOW, forget_events
 from tests.watcher.kit import Watched, send
 from tests.watcher.loop.table import (
@@ -25,7 +26,6 @@ from tests.watcher.loop.table import (
     World,
     does,
 )
-from tests.watcher.services.world import Clock
 
 pytestmark = pytest.mark.one_database
 
@@ -315,7 +315,7 @@ def test_conflicting_answers_are_decided(watched: Watched, row: Row) -> None:
 
 
 @pytest.mark.slow
-def test_conflicting_answers_are_decided_on_every_chain(app: Flask, clock: Clock) -> None:
+def test_conflicting_answers_are_decided_on_every_chain(app: Flask, clock: MovableClock) -> None:
     for row in TABLE:
         if not row.is_first:
             forget_events(app)

@@ -24,6 +24,7 @@ from app.watcher.services import advance as module
 from app.watcher.services.advance import StepRefused, advance
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.readings import follow_terms, load
+from tests.builders.clock import MovableClock
 from tests.feed.services.world import NOW, feed
 from tests.feed.services.world import sent as sent_line
 from tests.watcher.kit import terms as terms_of
@@ -31,7 +32,6 @@ from tests.watcher.services.world import (
     CHAIN,
     URL_A,
     URL_B,
-    Clock,
     block,
     head_event,
     header,
@@ -235,7 +235,7 @@ def test_what_waits_no_longer(database: Database, intake: Intake, lease: Lease) 
 
 
 def test_how_far_it_is_reread_and_proven(
-    database: Database, intake: Intake, lease: Lease, clock: Clock
+    database: Database, intake: Intake, lease: Lease, clock: MovableClock
 ) -> None:
     advance(
         database,
@@ -246,10 +246,10 @@ def test_how_far_it_is_reread_and_proven(
     assert (row(database).reread_to, row(database).proven_to) == (None, None)
     advance(database, intake, lease, step(spans=[span(51, 60, PROVEN)]))
     assert (row(database).reread_to, row(database).proven_to) == (None, None)
-    clock.go(60)
+    clock.forward(seconds=60)
     advance(database, intake, lease, step(spans=[span(1, 20, PROVEN)]))
     assert (row(database).reread_to, row(database).proven_to, row(database).proven_at) == (20, 20, clock())
-    clock.go(60)
+    clock.forward(seconds=60)
     advance(database, intake, lease, step(spans=[span(21, 50, REREAD)]))
     assert (row(database).reread_to, row(database).proven_to) == (60, 20)
     assert (row(database).reread_at, row(database).proven_at) == (clock(), clock() - timedelta(minutes=1))
@@ -262,16 +262,16 @@ def test_how_far_it_is_reread_and_proven(
 
 
 def test_calls_are_counted_by_the_minute(
-    database: Database, intake: Intake, lease: Lease, clock: Clock
+    database: Database, intake: Intake, lease: Lease, clock: MovableClock
 ) -> None:
     advance(database, intake, lease, step(calls=3))
-    clock.go(30)
+    clock.forward(seconds=30)
     advance(database, intake, lease, step(calls=2))
     assert (row(database).calls_now, row(database).calls_before) == (5, 0)
-    clock.go(60)
+    clock.forward(seconds=60)
     advance(database, intake, lease, step(calls=1))
     assert (row(database).calls_now, row(database).calls_before) == (1, 5)
-    clock.go(180)
+    clock.forward(seconds=180)
     advance(database, intake, lease, step(calls=1))
     assert (row(database).calls_now, row(database).calls_before) == (1, 0)
 
@@ -290,10 +290,10 @@ def test_differing_rereads_are_counted(
 
 
 def test_unchanged_head_and_new_events_are_dated(
-    database: Database, intake: Intake, lease: Lease, clock: Clock
+    database: Database, intake: Intake, lease: Lease, clock: MovableClock
 ) -> None:
     advance(database, intake, lease, step(events=[head_event(5), sent_event(1)], head=header(5)))
-    clock.go(60)
+    clock.forward(seconds=60)
     advance(database, intake, lease, step(events=[head_event(5)], head=header(5)))
     assert (row(database).head_moved_at, row(database).found_at, row(database).read_at) == (NOW, NOW, clock())
     advance(database, intake, lease, step(events=[head_event(6)], head=header(6)))

@@ -26,11 +26,11 @@ from app.watcher.services.lease import Lease, LeaseLost, halt, note_fault, renew
 from app.watcher.services.readings import load
 from tests.actors import TESTER
 from tests.applications import Audited, Editing
+from tests.builders.clock import MovableClock
 from tests.watcher.services.world import (
     CHAIN,
     URL_A,
     URL_B,
-    Clock,
     block,
     head_event,
     header,
@@ -91,7 +91,7 @@ def test_chain_view_is_not_read_before_first_poll(watched: Flask) -> None:
 
 
 def test_chain_is_shown_while_it_is_read(
-    watched: Flask, database: Database, intake: Intake, clock: Clock
+    watched: Flask, database: Database, intake: Intake, clock: MovableClock
 ) -> None:
     lease = taken(database)
     read(watched, lease)
@@ -101,18 +101,18 @@ def test_chain_is_shown_while_it_is_read(
     )  # fmt: skip
     assert (chain.head, chain.read_to, chain.lag, chain.backfill_left) == (120, 118, 2, 60)
     assert (chain.reread_to, chain.proven_to, chain.proven_at) == (40, 40, clock())
-    clock.go(61)
+    clock.forward(seconds=61)
     renew(database, lease, 8)
     assert the_one(watched).state is WatchState.NOT_READ  # it has the lease, and reads nothing
     advance(database, intake, lease, step(head=header(120)))
     assert the_one(watched).state is WatchState.READING
-    clock.go(9)
+    clock.forward(seconds=9)
     assert the_one(watched).state is WatchState.NOT_READ  # it is gone
     assert the_one(watched).owner is None
 
 
 def test_unchanged_head_is_not_quiet(
-    watched: Flask, database: Database, intake: Intake, clock: Clock
+    watched: Flask, database: Database, intake: Intake, clock: MovableClock
 ) -> None:
     lease = taken(database)
     read(watched, lease)
@@ -120,18 +120,18 @@ def test_unchanged_head_is_not_quiet(
     advance(database, intake, lease, step(events=[sent_event(1)], head=header(121)))
     assert not the_one(watched).is_quiet(clock())
     for minute in range(16):
-        clock.go(60)
+        clock.forward(seconds=60)
         renew(database, lease, 8)
         advance(database, intake, lease, step(head=header(122 + minute)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.READING, True)
     for _ in range(16):
-        clock.go(60)
+        clock.forward(seconds=60)
         renew(database, lease, 8)
         advance(database, intake, lease, step(head=header(137)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.STANDING, False)
 
 
-def test_faults_and_details(watched: Flask, database: Database, clock: Clock) -> None:
+def test_faults_and_details(watched: Flask, database: Database, clock: MovableClock) -> None:
     lease = taken(database)
     missed = Missed(BlockNumber(11), BlockNumber(40), 2, 1, URL_A, URL_B)
     waits = Waiting(WaitingKind.UNKNOWN, "1:0xab:0xcd:0", BlockNumber(12), None, {"log": []})
@@ -152,7 +152,7 @@ def test_operator_stops_and_starts_chain(
     intake: Intake,
     audit_keys: AuditKeys,
     audited: Audited,
-    clock: Clock,
+    clock: MovableClock,
 ) -> None:
     lease = taken(database)
     read(watched, lease)
@@ -167,7 +167,7 @@ def test_operator_stops_and_starts_chain(
         advance(database, intake, lease, step(events=[sent_event(1)]))
     with pytest.raises(SwitchRefused, match="is already stopped: the node is being replaced"):
         stop(database, snapshots, audit_keys, CHAIN, "again", actor=TESTER)
-    clock.go(60)
+    clock.forward(seconds=60)
     assert take(database, CHAIN, "host 2", 8) is None
     start(*audited, CHAIN, actor=TESTER)
     with pytest.raises(SwitchRefused, match="is not stopped"):

@@ -13,7 +13,8 @@ from app.values.identifiers import ChainId
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, LeaseLost, give, halt, note_fault, renew, take
 from app.watcher.services.readings import load
-from tests.watcher.services.world import CHAIN, Clock, block, sent_event, step
+from tests.builders.clock import MovableClock
+from tests.watcher.services.world import CHAIN, block, sent_event, step
 
 
 def taken(database: Database, owner: str = "a", seconds: float = 8) -> Lease:
@@ -30,28 +31,28 @@ def test_lease_of_chain_has_one_holder(database: Database) -> None:
     assert other is not None and other.epoch == 1
 
 
-def test_standby_replaces_expired_holder(database: Database, clock: Clock) -> None:
+def test_standby_replaces_expired_holder(database: Database, clock: MovableClock) -> None:
     old = taken(database, "a", seconds=8)
-    clock.go(7)
+    clock.forward(seconds=7)
     renew(database, old, 8)
-    clock.go(7)
+    clock.forward(seconds=7)
     assert take(database, CHAIN, "b", 8) is None
-    clock.go(2)
+    clock.forward(seconds=2)
     new = taken(database, "b")
     assert new.epoch == old.epoch + 1
 
 
-def test_clock_set_back_frees_lease(database: Database, clock: Clock) -> None:
+def test_clock_set_back_frees_lease(database: Database, clock: MovableClock) -> None:
     """Its holder ended before the clock was corrected."""
-    clock.go(86_400)
+    clock.forward(seconds=86_400)
     old = taken(database, "a", seconds=8)
-    clock.go(-86_400)
+    clock.forward(seconds=-86_400)
     assert taken(database, "b", seconds=8).epoch == old.epoch + 1
 
 
-def test_slow_clock_waits_for_holder(database: Database, clock: Clock) -> None:
+def test_slow_clock_waits_for_holder(database: Database, clock: MovableClock) -> None:
     taken(database, "a", seconds=8)
-    clock.go(-5)
+    clock.forward(seconds=-5)
     assert take(database, CHAIN, "b", 8) is None
 
 
@@ -60,9 +61,9 @@ def test_returned_lease_is_free_at_once(database: Database) -> None:
     assert taken(database, "b").epoch == 2
 
 
-def test_former_holder_writes_nothing(database: Database, intake: Intake, clock: Clock) -> None:
+def test_former_holder_writes_nothing(database: Database, intake: Intake, clock: MovableClock) -> None:
     old = taken(database, "a")
-    clock.go(60)
+    clock.forward(seconds=60)
     new = taken(database, "b")
     with pytest.raises(LeaseLost):
         advance(database, intake, old, step(events=[sent_event(1)], live_to=block(100), live_from=100))
@@ -80,18 +81,18 @@ def test_former_holder_writes_nothing(database: Database, intake: Intake, clock:
     assert advance(database, intake, new, step(events=[sent_event(1)])).accepted == 1
 
 
-def test_expired_untaken_lease_still_counts(database: Database, intake: Intake, clock: Clock) -> None:
+def test_expired_untaken_lease_still_counts(database: Database, intake: Intake, clock: MovableClock) -> None:
     """What was read is not lost because a heartbeat was late."""
     lease = taken(database)
-    clock.go(60)
+    clock.forward(seconds=60)
     assert advance(database, intake, lease, step(events=[sent_event(1)])).accepted == 1
     renew(database, lease, 8)
 
 
-def test_halted_chain_has_no_lease(database: Database, clock: Clock) -> None:
+def test_halted_chain_has_no_lease(database: Database, clock: MovableClock) -> None:
     lease = taken(database)
     halt(database, lease, "the nodes are of another chain")
-    clock.go(60)
+    clock.forward(seconds=60)
     assert take(database, CHAIN, "b", 8) is None
     with pytest.raises(LeaseLost):
         renew(database, lease, 8)

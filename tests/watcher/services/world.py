@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
@@ -26,20 +25,6 @@ from tests.feed.services.world import NOW, SENDER
 
 CHAIN = ChainId(1)
 URL_A, URL_B = "RPC_URL_A", "RPC_URL_B"
-
-
-@dataclass
-class Clock:
-    """A clock that does not move by itself."""
-
-    now: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def go(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now += timedelta(seconds=seconds)
 
 
 def block_hash(number: int, fork: int = 0) -> str:

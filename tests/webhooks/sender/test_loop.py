@@ -22,9 +22,10 @@ from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
 from tests.applications import audited_of, change_part
+from tests.builders.clock import MovableClock
 from tests.feed.services.world import about, feed, released, sent
 from tests.webhooks.sender.receiver import Names, Received, Receiver, send_due, sender_of
-from tests.webhooks.services.hooks import Clock, deliveries, subscription_of, to_everything
+from tests.webhooks.services.hooks import deliveries, subscription_of, to_everything
 
 
 def test_change_arrives_signed_by_both_secrets(app: Flask) -> None:
@@ -77,7 +78,7 @@ def test_status_410_ends_and_redirect_fails(app: Flask, database: Database) -> N
     ],
 )
 def test_nothing_is_lost_in_an_outage(
-    app: Flask, database: Database, clock: Clock, hours: int, transfers: int
+    app: Flask, database: Database, clock: MovableClock, hours: int, transfers: int
 ) -> None:
     """The receiver is down; events go on happening."""
     ends = clock.now + timedelta(hours=hours)
@@ -101,7 +102,7 @@ def test_nothing_is_lost_in_an_outage(
                     feed(app, sent(reported))
                     feed(app, about(reported, "transfer.confirmed", at=-60), released(reported))
                 await send_due(app)
-                clock.move(timedelta(minutes=30 if reported < transfers else 120))
+                clock.forward(timedelta(minutes=30 if reported < transfers else 120))
 
     asyncio.run(work())
     rows = deliveries(database)
@@ -144,7 +145,7 @@ class Failing(Poster):
 
 
 def test_local_failure_is_noted_and_frees_place(
-    app: Flask, database: Database, clock: Clock, caplog: pytest.LogCaptureFixture
+    app: Flask, database: Database, clock: MovableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     poster = Failing()
 
@@ -152,7 +153,7 @@ def test_local_failure_is_noted_and_frees_place(
         sender = sender_of(app, poster)
         for _ in range(4):  # more often than a place that was never reached has room
             await asyncio.wait_for(sender.run_once(), 10)
-            clock.move(timedelta(hours=1))
+            clock.forward(timedelta(hours=1))
         await poster.close()
 
     to_everything(app, "https://hooks.example/?token=hidden")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask
@@ -20,20 +19,7 @@ from app.webhooks.rules.subscription import AlertKind, Audience, subjects_of
 from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
 from tests.actors import TESTER
 from tests.applications import audited_of
-from tests.feed.services.world import NOW, transfer_id
-
-
-@dataclass
-class Clock:
-    """A clock that tests move."""
-
-    now: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, by: timedelta) -> None:
-        self.now += by
+from tests.feed.services.world import transfer_id
 
 
 @dataclass

@@ -23,18 +23,19 @@ from app.webhooks.services.outbox import AUDIT_EVERY, Alerts
 from app.webhooks.services.subscriptions import switch
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
+from tests.builders.clock import MovableClock
 from tests.feed.services.world import NOW, about, feed, released, sent, transfer_id
 from tests.watcher.services.world import CHAIN, watch_a_chain
-from tests.webhooks.services.hooks import Clock, deliveries, to_alerts
+from tests.webhooks.services.hooks import deliveries, to_alerts
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(NOW)
+def clock() -> MovableClock:
+    return MovableClock(NOW)
 
 
 @pytest.fixture
-def app(app: Flask, clock: Clock) -> Flask:
+def app(app: Flask, clock: MovableClock) -> Flask:
     change_part(app, Database, clock=clock)
     return app
 
@@ -48,13 +49,13 @@ def sent_alerts(database: Database) -> list[tuple[str, str, bool]]:
     return [(body["type"], body["data"]["subject"], body["data"]["holds"]) for body in bodies]
 
 
-def test_stuck_transfer_is_reported(app: Flask, database: Database, clock: Clock) -> None:
+def test_stuck_transfer_is_reported(app: Flask, database: Database, clock: MovableClock) -> None:
     to_alerts(app, AlertKind.STUCK)
     alerts = Alerts()
     feed(app, sent(1), sent(2), released(2))
     publish(app, alerts)
     assert sent_alerts(database) == []
-    clock.move(timedelta(hours=2))
+    clock.forward(timedelta(hours=2))
     for _ in range(3):
         publish(app, alerts)
     publish(app, Alerts())  # of another sender
@@ -96,18 +97,18 @@ def test_unlisted_alerts_are_not_reported_ended(
     assert [holds for _, _, holds in sent_alerts(database)] == [True]
 
 
-def test_chain_that_nobody_reads_is_reported(app: Flask, database: Database, clock: Clock) -> None:
+def test_chain_that_nobody_reads_is_reported(app: Flask, database: Database, clock: MovableClock) -> None:
     to_alerts(app, AlertKind.CHAIN_QUIET)
     publish(app, Alerts())
     assert sent_alerts(database) == []  # nothing is watched
     watch_a_chain(app)
-    clock.move(timedelta(hours=1))
+    clock.forward(timedelta(hours=1))
     for _ in range(2):
         publish(app, Alerts())
     assert sent_alerts(database) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
 
 
-def test_broken_audit_log_is_reported(app: Flask, database: Database, clock: Clock) -> None:
+def test_broken_audit_log_is_reported(app: Flask, database: Database, clock: MovableClock) -> None:
     to_alerts(app, AlertKind.AUDIT_BROKEN)
     alerts = Alerts()
     publish(app, alerts)
@@ -115,17 +116,17 @@ def test_broken_audit_log_is_reported(app: Flask, database: Database, clock: Clo
         connection.execute(update(AuditRecord).values(detail="another"))
     publish(app, alerts)  # it was verified just now
     assert sent_alerts(database) == []
-    clock.move(AUDIT_EVERY)
+    clock.forward(AUDIT_EVERY)
     publish(app, alerts)
     publish(app, alerts)
     assert sent_alerts(database) == [("alert.audit_broken", "audit log", True)]
 
 
 def test_alert_reaches_only_subscribers(
-    app: Flask, database: Database, audited: Audited, clock: Clock
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
 ) -> None:
     feed(app, sent(1))
-    clock.move(timedelta(hours=2))
+    clock.forward(timedelta(hours=2))
     publish(app, Alerts())
     stuck = to_alerts(app, AlertKind.STUCK, AlertKind.AUDIT_BROKEN)
     to_alerts(app, AlertKind.ANOMALY)

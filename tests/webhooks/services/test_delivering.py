@@ -15,9 +15,9 @@ from app.webhooks.services.delivering import CLAIM, Due, Outcome, bring_back, cl
 from app.webhooks.services.subscriptions import rotate, send_test, switch
 from tests.actors import TESTER
 from tests.applications import Audited, change_part
+from tests.builders.clock import MovableClock
 from tests.feed.services.world import NOW, feed, sent
 from tests.webhooks.services.hooks import (
-    Clock,
     Plenty,
     deliveries,
     subscription_of,
@@ -27,12 +27,12 @@ from tests.webhooks.services.hooks import (
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MovableClock:
+    return MovableClock(NOW)
 
 
 @pytest.fixture
-def app(app: Flask, clock: Clock) -> Flask:
+def app(app: Flask, clock: MovableClock) -> Flask:
     """With a clock that can be moved."""
     change_part(app, Database, clock=clock)
     return app
@@ -45,34 +45,36 @@ def ended(database: Database, due: Due, status: int | None, retry_after: timedel
     )
 
 
-def test_taken_delivery_is_claimed_meanwhile(app: Flask, audited: Audited, clock: Clock) -> None:
+def test_taken_delivery_is_claimed_meanwhile(app: Flask, audited: Audited, clock: MovableClock) -> None:
     to_everything(app)
     feed(app, sent(1), sent(2))
     first = take(*audited, Plenty())
     assert [json.loads(due.body)["data"]["seq"] for due in first] == [1, 2]
     assert take(*audited, Plenty()) == []
-    clock.move(CLAIM)
+    clock.forward(CLAIM)
     again = take(*audited, Plenty())
     assert [due.message_id for due in again] == [due.message_id for due in first]
 
 
 def test_clock_set_back_delays_nothing(
-    app: Flask, database: Database, audited: Audited, clock: Clock
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
 ) -> None:
     """Neither what was written by it, nor what is tried again, nor a receiver that requested a pause."""
     to_everything(app)
-    clock.move(timedelta(days=40))
+    clock.forward(timedelta(days=40))
     feed(app, sent(1))
     (due,) = take(*audited, Plenty())
     ended(database, due, 503, retry_after=timedelta(hours=1))
     feed(app, sent(2))
-    clock.move(-timedelta(days=40))
+    clock.forward(-timedelta(days=40))
     assert take(*audited, Plenty()) == []
     clean_up(database)
     assert len(take(*audited, Plenty())) == 2
 
 
-def test_longest_wait_continues(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
+def test_longest_wait_continues(
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     """What waits as long as it may goes on waiting."""
     to_everything(app)
     feed(app, sent(1))
@@ -81,17 +83,19 @@ def test_longest_wait_continues(app: Flask, database: Database, audited: Audited
     assert take(*audited, Plenty()) == []
     ended(database, due, 503, retry_after=timedelta(hours=24))
     clean_up(database)
-    clock.move(timedelta(hours=24) - timedelta(seconds=1))
+    clock.forward(timedelta(hours=24) - timedelta(seconds=1))
     assert take(*audited, Plenty()) == []
-    clock.move(timedelta(seconds=1))
+    clock.forward(timedelta(seconds=1))
     assert len(take(*audited, Plenty())) == 1
 
 
-def test_late_sender_notes_nothing(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
+def test_late_sender_notes_nothing(
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     to_everything(app)
     feed(app, sent(1))
     (slow,) = take(*audited, Plenty())
-    clock.move(CLAIM)
+    clock.forward(CLAIM)
     (other,) = take(*audited, Plenty())
     ended(database, slow, None)
     (row,) = deliveries(database)
@@ -113,7 +117,7 @@ def test_only_available_room_is_taken(app: Flask, audited: Audited) -> None:
 
 
 def test_failed_delivery_is_retried_then_dropped(
-    app: Flask, database: Database, audited: Audited, clock: Clock
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
 ) -> None:
     to_everything(app)
     feed(app, sent(1))
@@ -126,9 +130,9 @@ def test_failed_delivery_is_retried_then_dropped(
         if attempt < len(DELAYS):
             wait = row.next_at - clock.now
             assert DELAYS[attempt] <= wait <= DELAYS[attempt] * 1.2
-            clock.move(wait - timedelta(milliseconds=1))
+            clock.forward(wait - timedelta(milliseconds=1))
             assert take(*audited, Plenty()) == []
-            clock.move(timedelta(milliseconds=1))
+            clock.forward(timedelta(milliseconds=1))
     (row,) = deliveries(database)
     assert (row.state, row.next_at, row.attempts) == (DeliveryState.FAILED, None, 10)
     assert len(json.loads(row.tries)) == 10
@@ -136,22 +140,22 @@ def test_failed_delivery_is_retried_then_dropped(
 
 
 def test_delivery_pauses_as_receiver_requests(
-    app: Flask, database: Database, audited: Audited, clock: Clock
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
 ) -> None:
     made = to_everything(app)
     feed(app, sent(1))
     (due,) = take(*audited, Plenty())
     ended(database, due, 429, timedelta(minutes=20))
     feed(app, sent(2))
-    clock.move(timedelta(minutes=19))
+    clock.forward(timedelta(minutes=19))
     assert take(*audited, Plenty()) == []
-    clock.move(timedelta(minutes=1))
+    clock.forward(timedelta(minutes=1))
     assert len(take(*audited, Plenty())) == 2
     assert subscription_of(database, made).quiet_until is not None
 
 
 def test_410_switches_the_subscription_off(
-    app: Flask, database: Database, audited: Audited, clock: Clock
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
 ) -> None:
     made = to_everything(app)
     feed(app, sent(1), sent(2))
@@ -160,7 +164,7 @@ def test_410_switches_the_subscription_off(
     row = subscription_of(database, made)
     assert (row.state, "410" in row.state_reason) == (State.OFF, True)
     feed(app, sent(3))
-    clock.move(CLAIM)
+    clock.forward(CLAIM)
     assert take(*audited, Plenty()) == []
     assert [row.state for row in deliveries(database)] == [DeliveryState.FAILED, DeliveryState.WAITING]
     switch(*audited, made.public_id, State.ACTIVE, actor=TESTER)
@@ -176,7 +180,9 @@ def test_paused_means_later(app: Flask, audited: Audited) -> None:
     assert len(take(*audited, Plenty())) == 1
 
 
-def test_both_secrets_sign_for_a_day(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
+def test_both_secrets_sign_for_a_day(
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     made = to_everything(app)
     new = rotate(*audited, made.public_id, actor=TESTER)
     assert new.secret != made.secret
@@ -186,12 +192,12 @@ def test_both_secrets_sign_for_a_day(app: Flask, database: Database, audited: Au
         return [secret_text(secret) for secret in take(*audited, Plenty())[-1].secrets]
 
     assert signing() == [new.secret, made.secret]
-    clock.move(timedelta(hours=24))
+    clock.forward(timedelta(hours=24))
     assert signing() == [new.secret]
 
 
 def test_secrets_survive_new_audit_key(
-    app: Flask, database: Database, audit_keys: AuditKeys, clock: Clock
+    app: Flask, database: Database, audit_keys: AuditKeys, clock: MovableClock
 ) -> None:
     """A lost key is reported."""
     made = to_everything(app)
@@ -200,18 +206,20 @@ def test_secrets_survive_new_audit_key(
     feed(app, sent(1))
     stored_key = AuditKeys("n" * 40, (former,), file)
     assert [secret_text(s) for s in take(database, stored_key, Plenty())[0].secrets] == [made.secret]
-    clock.move(CLAIM)
+    clock.forward(CLAIM)
     lost = AuditKeys("n" * 40, (), file)
     (due,) = take(database, lost, Plenty())
     assert due.secrets == ()
     assert "not configured" in due.fault
 
 
-def test_replay_resends_with_same_ids(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
+def test_replay_resends_with_same_ids(
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     made = to_everything(app)
     for n in range(1, 5):
         feed(app, sent(n))
-        clock.move(timedelta(minutes=1))
+        clock.forward(timedelta(minutes=1))
     taken = take(*audited, Plenty())
     ended(database, taken[0], 200)
     ended(database, taken[1], 200)
@@ -225,7 +233,9 @@ def test_replay_resends_with_same_ids(app: Flask, database: Database, audited: A
     assert [(due.message_id, due.attempts) for due in again] == [(taken[1].message_id, 0)]
 
 
-def test_old_deliveries_are_deleted(app: Flask, database: Database, audited: Audited, clock: Clock) -> None:
+def test_old_deliveries_are_deleted(
+    app: Flask, database: Database, audited: Audited, clock: MovableClock
+) -> None:
     to_everything(app)
     gone = to_subjects(app, transfers=[1])
     feed(app, sent(1))
@@ -233,13 +243,13 @@ def test_old_deliveries_are_deleted(app: Flask, database: Database, audited: Aud
     clean_up(database)
     clean_up(database)
     assert len(deliveries(database)) == 1
-    clock.move(RETENTION + timedelta(seconds=1))
+    clock.forward(RETENTION + timedelta(seconds=1))
     clean_up(database)
     assert deliveries(database) == []
 
 
 def test_more_than_one_turn_deletes_is_deleted(
-    app: Flask, database: Database, audited: Audited, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    app: Flask, database: Database, audited: Audited, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As much as is written between two turns: otherwise the table would grow for ever."""
     monkeypatch.setattr(delivering, "_DELETED_AT_ONCE", 2)
@@ -250,7 +260,7 @@ def test_more_than_one_turn_deletes_is_deleted(
     switch(*audited, removed.public_id, State.REMOVED, actor=TESTER)
     clean_up(database)
     assert len(deliveries(database)) == 7
-    clock.move(RETENTION + timedelta(seconds=1))
+    clock.forward(RETENTION + timedelta(seconds=1))
     clean_up(database)
     assert deliveries(database) == []
 
