@@ -56,13 +56,13 @@ def test_older_transfers_do_not_count(app: Flask, client: FlaskClient, ago: time
 @pytest.mark.parametrize(
     ("src", "dst", "reason", "named"),
     [
-        ("1", "1", "same_chain", "1"),
-        ("999", "999", "same_chain", "999"),
+        ("1", "1", "same_chain", "(1)"),
+        ("999", "999", "same_chain", "(999)"),
         ("999", "56", "chain_unknown", "999"),
-        ("1", "0", "chain_unknown", "0"),
+        ("1", "0", "chain_unknown", "chain 0"),
         ("1", str(2**32), "chain_unknown", str(2**32)),
         ("1", str(2**64 - 1), "chain_unknown", str(2**64 - 1)),
-        ("56", "1", "no_latency_data", "BNB Chain to Ethereum"),
+        ("56", "1", "no_latency_data", "BNB Chain to Ethereum"),  # the transfer went from 1 to 56
     ],
 )
 def test_missing_latency_has_a_reason(

@@ -154,7 +154,7 @@ def test_fee_tiers_are_rows(operator: Visitor, database: Database) -> None:
     assert operator.post(path, {"perc_fee_tiers": "0 400"}).status_code == 400, "the former field"
 
 
-def test_list_shows_the_fee_in_use(
+def test_list_and_estimate_show_the_fee_in_use(
     app: Flask, operator: Visitor, database: Database, clock: MovableClock
 ) -> None:
     path = route_page(database, "USDT", src=1, dst=56)
@@ -164,7 +164,7 @@ def test_list_shows_the_fee_in_use(
         (cell,) = re.findall(r'data-label="Base fee">(.*?)</td>', row, re.DOTALL)
         return re.sub(r"<[^>]*>", " ", cell)
 
-    assert re.match(r"\s*0\.605437… .*configured", listed())
+    assert re.match(r"\s*0\.605437… .*configured", listed())  # the network's own
     put(
         database, ReportedFee, symbol="USDT", src_chain_id=1, dst_chain_id=56, base_fee=5 * 10**17,
         at=clock(), event_id="fee-1",
@@ -172,7 +172,7 @@ def test_list_shows_the_fee_in_use(
     assert re.match(r"\s*0\.5 .*reported ", listed())
     save(operator, path, pinned_base_fee="0.7", pinned_until_in="24h", base_fee_max_age_seconds="60")
     clock.forward(hours=23)
-    operator = visitor_of(app, email_of(Role.OPERATOR))
+    operator = visitor_of(app, email_of(Role.OPERATOR))  # the first session has ended
     assert re.match(r"\s*0\.7 .*pinned", listed(operator))
     assert "too old" not in operator.get("/admin/routes/").text
     lines = re.findall(

@@ -80,8 +80,8 @@ def test_unwatched_chain_is_refused(open_app: OpenApp) -> None:
     assert "chain 2 is not watched: it has no watch_from_block" in done.output
 
 
-def test_start_without_configuration_is_refused(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A running watcher waits for the database. One that is only starting reports why it cannot."""
+def test_watcher_does_not_start_without_database(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that runs waits for the database. One that is only starting reports why it cannot."""
 
     def fail(*_arguments: object) -> None:
         raise OperationalError("select", {}, Exception("no connection"))

@@ -305,8 +305,10 @@ def test_limited_repetition_leaves_source_link(client: FlaskClient, limited: Cal
 
 
 def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: Audited) -> None:
+    """A release that was accepted with its send counts when both come again in the other order."""
     paid = for_send(SEND, released(1, event_id="paid", block=200))
     report(client, SEND, paid)
     retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
-    report(client, event("chain.reorged", chain_id=2, from_block=200), paid, SEND)
+    reorg_of_release = event("chain.reorged", chain_id=2, from_block=200)
+    report(client, reorg_of_release, paid, SEND)
     assert status(client) == Status.TRANSFER_COMPLETED

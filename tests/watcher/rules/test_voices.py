@@ -30,13 +30,13 @@ def test_hosts_with_two_equal_labels_are_one_provider(hosts: Sequence[str], voic
 @pytest.mark.parametrize(
     ("same", "independent", "voices"),
     [
-        ("", "", "A A C D"),
-        ("CD", "", "A A C C"),
-        ("BC", "", "A A A D"),
-        ("", "AB", "A B C D"),
-        ("", "A", "A A C D"),
-        ("AB", "AB", "A A C D"),
-        ("XY", "Z", "A A C D"),
+        pytest.param("", "", "A A C D", id="hosts of one domain have one voice"),
+        pytest.param("CD", "", "A A C C", id="two domains are joined"),
+        pytest.param("BC", "", "A A A D", id="a host is joined with all of the other's domain"),
+        pytest.param("", "AB", "A B C D", id="hosts of one domain are separated"),
+        pytest.param("", "A", "A A C D", id="one cannot be separated from nobody"),
+        pytest.param("AB", "AB", "A A C D", id="joined precedes separated"),
+        pytest.param("XY", "Z", "A A C D", id="unknown names change nothing"),
     ],
 )
 def test_operator_joins_and_separates_providers(same: str, independent: str, voices: str) -> None:
