@@ -70,6 +70,8 @@ ON_ONE_DATABASE = {
     "cli": "texts of commands",
     "grpcweb": "parsing and rendering of gRPC-Web",
     "transfer_page": "rendering of pages; what they show is read in services, on both",
+    "watcher/loop": "what the nodes' answers prove; what is stored is tested in watcher/services, on both",
+    "watcher/nodes": "what nodes answer",
 }
 """Folders whose tests run on SQLite alone, and what they are about."""
 

@@ -253,7 +253,9 @@ def new_reports_of_others(
     """
     table = log.Event
     window = select(table.seq).where(table.seq > after).order_by(table.seq).limit(limit).subquery()
-    to = connection.scalar(select(func.max(window.c.seq))) or after
+    to = connection.scalar(select(func.max(window.c.seq)))
+    if to is None:
+        return [], after
     is_new = table.seq.between(after + 1, to)
     is_send = table.type == TransferSent.type
     sent = select(table.transfer_id).where(is_new, is_send, table.transfer_id.is_not(None))

@@ -36,7 +36,9 @@ sleep() { :; }
 until_said() {  # a command that goes on until it is ended: this ends it once it has said the words
     local words=$1; shift
     "$@" > "$NOTES.said" 2>&1 &
-    until grep -q "$words" "$NOTES.said"; do kill -0 $!; command sleep 0.1; done
+    until grep -q "$words" "$NOTES.said"; do
+        kill -0 $! || { cat "$NOTES.said"; return 1; }; command sleep 0.1
+    done
     kill -TERM $!; wait $!; cat "$NOTES.said"
 }
 """

@@ -247,7 +247,9 @@ class FakeNode:
         return list(block.receipts_json) if false is None else false.receipts_json(block)
 
     def _invented(self, block: FakeBlock) -> list[dict[str, Any]]:
-        logs = block.logs + tuple(self.invent.get(block.number, ()))
+        if block.number not in self.invent:
+            return []
+        logs = block.logs + tuple(self.invent[block.number])
         false = FakeBlock(block.number, block.parent, block.at, logs, block.salt)
         return [dict(log) | {"blockHash": block.hash} for log in false.logs_json[len(block.logs) :]]
 

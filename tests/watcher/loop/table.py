@@ -144,7 +144,7 @@ class World:
         self.honest()
         self.mine(12)
         self.begin()
-        self.polls(30, seconds=10)
+        self.polls(10, seconds=30)
 
     @property
     def nodes(self) -> list[FakeNode]:
@@ -194,10 +194,10 @@ class World:
         """All so far becomes final, is verified, and is older than what waits for other URLs."""
         for _ in range(12):
             self.mine()
-            self.polls(2)
-        self.polls(10, seconds=100)
+            self.polls()
+        self.polls(5, seconds=200)
         self.mine(60)
-        self.polls(10, seconds=10)
+        self.polls(5, seconds=20)
 
     def heals(self) -> None:
         """Every URL is honest again, some hours long."""

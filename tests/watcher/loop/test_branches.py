@@ -14,8 +14,6 @@ from tests.watcher.fake_chain import FakeBlock, FakeChain
 from tests.watcher.kit import CHAIN, NAMES, Watched, relay, send
 from tests.watcher.loop.proven import ahead, false_answers, payouts_of
 
-pytestmark = pytest.mark.one_database
-
 
 def poll(watched: Watched, reader: Reader, times: int = 1, seconds: float = 1) -> None:
     for _ in range(times):

@@ -9,8 +9,6 @@ from app.watcher.loop.reader import Reader
 from tests.watcher.kit import Watched, relay
 from tests.watcher.loop.proven import payouts_of
 
-pytestmark = pytest.mark.one_database
-
 
 def begun(watched: Watched, urls: int) -> Reader:
     """A reader that has read the newest blocks; a payout is in those of its backfill."""

@@ -15,8 +15,6 @@ from tests.watcher.kit import Watched, leaves_out, relay, send
 from tests.watcher.loop.proven import payouts_of
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAYOUT, PENDING, SEND, Chain, World, does
 
-pytestmark = pytest.mark.one_database
-
 
 def is_final(client: FlaskClient) -> bool:
     answer = client.post("/v2/getTransferStatus", json={"transfer_id": "0x" + (7).to_bytes(32, "big").hex()})

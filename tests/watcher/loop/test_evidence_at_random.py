@@ -25,6 +25,8 @@ from tests.watcher.kit import NAMES, Watched, executed, queued, refund, relay, s
 from tests.watcher.loop.table import Chain, World, unrelated
 
 FEW, MANY = 2, 100
+pytestmark = pytest.mark.every_database
+
 SEEDS = [
     pytest.param("few", FEW, id="few"),
     *(pytest.param(str(seed), MANY, id=f"seed {seed}", marks=pytest.mark.slow) for seed in range(20)),

@@ -27,8 +27,6 @@ from tests.watcher.loop.table import (
     does,
 )
 
-pytestmark = pytest.mark.one_database
-
 
 @dataclass(frozen=True)
 class Story:

@@ -14,8 +14,6 @@ from tests.watcher.fake_node import Behaviour, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
 
-pytestmark = pytest.mark.one_database
-
 JSON = {"Content-Type": "application/json"}
 
 

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.feed.services.world import NOW, event, feed, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FalseBlock
 from tests.watcher.kit import CHAIN, OTHER, TOKEN, USER, Watched, log_of, queued, relay
 from tests.watcher.loop.table import DELIVERED, INVENTED, PAID, PENDING, Chain, World, unrelated
-
-pytestmark = pytest.mark.one_database
 
 AT = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
 VAULT = b"\xbb" * 20

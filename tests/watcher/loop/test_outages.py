@@ -15,8 +15,6 @@ from app.values.identifiers import ChainId
 from app.watcher.loop.watcher import ChainTask, Watcher
 from tests.watcher.kit import CHAIN, OTHER, Watched
 
-pytestmark = pytest.mark.one_database
-
 
 class Answers:
     """The configuration's chains, one answer for each look. None is an outage."""

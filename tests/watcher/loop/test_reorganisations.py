@@ -36,7 +36,6 @@ def test_reorg_retracts_orphaned_blocks(watched: Watched, depth: int) -> None:
     assert "100" in watched.answers
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("depth", [1, 20])
 def test_reorg_without_events_is_followed(watched: Watched, depth: int) -> None:
     chain = watched.chain
@@ -50,7 +49,6 @@ def test_reorg_without_events_is_followed(watched: Watched, depth: int) -> None:
     assert not reader.poll()
 
 
-@pytest.mark.one_database
 def test_reorg_between_readers_is_found(watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(20)
@@ -62,7 +60,6 @@ def test_reorg_between_readers_is_found(watched: Watched) -> None:
     assert set(watched.answers) == {"2", "pools"}
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("polls", [1, 3])
 @pytest.mark.parametrize("backfills", [0, 1])
 def test_reorg_below_reading_takes_all(watched: Watched, polls: int, backfills: int) -> None:
@@ -85,7 +82,6 @@ def test_reorg_below_reading_takes_all(watched: Watched, polls: int, backfills: 
     assert watched.row.live_to_hash == chain.head.hash
 
 
-@pytest.mark.one_database
 def test_too_deep_reorg_changes_nothing(watched: Watched) -> None:
     chain = watched.chain
     chain.mine_many(20)
@@ -100,7 +96,6 @@ def test_too_deep_reorg_changes_nothing(watched: Watched) -> None:
     assert watched.answers == before
 
 
-@pytest.mark.one_database
 def test_node_that_goes_backwards_lags(watched: Watched) -> None:
     chain, (node,) = watched.chain, watched.nodes
     chain.mine_many(20)
@@ -119,7 +114,6 @@ def test_node_that_goes_backwards_lags(watched: Watched) -> None:
     assert (watched.row.epoch, watched.answers) == before
 
 
-@pytest.mark.one_database
 def test_shorter_branch_loses_to_longer(watched: Watched) -> None:
     """The longer one is that of another node."""
     chain = watched.chain
@@ -140,7 +134,6 @@ def test_shorter_branch_loses_to_longer(watched: Watched) -> None:
     assert "1" in watched.answers
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("histories", few_or_many(8, 400))
 def test_reorgs_at_random_change_no_answer(app: Flask, histories: int) -> None:
     for seed in range(histories):

@@ -79,7 +79,6 @@ def test_blocks_are_reported_again_at_once(watched: Watched, urls: int) -> None:
     assert watched.answers == before
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("urls", [1, 2])
 def test_proven_blocks_become_unproven(watched: Watched, urls: int) -> None:
     watched.add_urls(urls - 1)
@@ -100,7 +99,6 @@ def test_proven_blocks_become_unproven(watched: Watched, urls: int) -> None:
     assert (watched.row.differed, watched.missed) == (0, [])
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("read", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("urls", [1, 2])
 def test_reorg_during_proof_proves_nothing(
@@ -136,7 +134,6 @@ def test_reorg_during_proof_proves_nothing(
     assert (watched.row.differed, watched.missed) == (0, [])
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("writes", range(12))
 def test_kill_at_any_moment_loses_nothing(
     watched: Watched, writes: int, monkeypatch: pytest.MonkeyPatch
@@ -165,7 +162,6 @@ def test_kill_at_any_moment_loses_nothing(
     assert watched.row.proven_to == watched.chain.head.number - 6
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("which", ["above", "other chain", "own"])
 def test_irrelevant_reorgs_cost_nothing(watched: Watched, which: str) -> None:
     watched.add_urls(1)
@@ -214,7 +210,6 @@ def _logged(seq: int) -> dict[str, Any]:
     return of_log | of_event | {"received_at": NOW, "reporter": "other"}
 
 
-@pytest.mark.one_database
 def test_chain_of_older_version_is_read_again(database: Database, watched: Watched) -> None:
     """By an older version: what a reorganisation of now could reach is read again."""
     watched.add_urls(1)
@@ -230,7 +225,6 @@ def test_chain_of_older_version_is_read_again(database: Database, watched: Watch
     assert watched.answers == before
 
 
-@pytest.mark.one_database
 def test_several_reorgs_go_below_the_limit(watched: Watched) -> None:
     """There the queue of a payout is forgotten, as it was paid: the chain is read from its beginning."""
     chain = watched.chain
@@ -255,7 +249,6 @@ def test_several_reorgs_go_below_the_limit(watched: Watched) -> None:
     assert watched.row.proven_to == chain.head.number - 6
 
 
-@pytest.mark.one_database
 def test_belated_reorg_is_followed(watched: Watched) -> None:
     """A reporter that lost its state repeats a reorganisation of long ago: what was read falls again."""
     watched.add_urls(1)
@@ -275,7 +268,6 @@ def test_belated_reorg_is_followed(watched: Watched) -> None:
     assert watched.row.proven_to == watched.chain.head.number - 6
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("histories", few_or_many(6, 200))
 def test_reorgs_of_reporters_change_no_answer(app: Flask, histories: int) -> None:
     for seed in range(histories):

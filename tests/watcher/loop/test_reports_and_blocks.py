@@ -236,7 +236,6 @@ def test_execution_hides_no_false_report(watched: Watched) -> None:
     assert world.status(PAID) == DELIVERED
 
 
-@pytest.mark.one_database
 def test_new_reports_are_found_by_position(watched: Watched) -> None:
     """However many events the log has of the chain, or of transfers. PostgreSQL chooses by its statistics."""
     plans: list[str] = []

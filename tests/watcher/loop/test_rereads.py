@@ -14,8 +14,6 @@ from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import ELSEWHERE, NAMES, Watched, liquidity, relay, send
 from tests.watcher.loop.proven import mine, unmatched
 
-pytestmark = pytest.mark.one_database
-
 
 def fill(chain: FakeChain, rng: random.Random, blocks: int = 60) -> None:
     """Blocks with logs here and there."""

@@ -24,8 +24,6 @@ from app.watcher.services.lease import LeaseLost
 from app.watcher.services.readings import load
 from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, network, send
 
-pytestmark = pytest.mark.one_database
-
 
 class Waits(Event):
     """Ends the task after so many waits, and lets time pass instead of waiting."""

@@ -70,7 +70,6 @@ def test_unmatched_chain_is_not_proven(watched: Watched) -> None:
     assert level(watched, 5) == "reported"
 
 
-@pytest.mark.one_database
 def test_unmatched_chain_costs_little(watched: Watched) -> None:
     """In four hours at most a few times as many requests as there are blocks in a proof."""
     mine(watched, 300)

@@ -13,8 +13,6 @@ from tests.watcher.kit import Watched, leaves_out, send
 from tests.watcher.loop.proven import again, expect, mine, unmatched
 from tests.watcher.nodes.behaviours import blocks
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.mark.parametrize("wrong", [0, 1])
 def test_header_that_gives_its_hash_decides(watched: Watched, wrong: int) -> None:

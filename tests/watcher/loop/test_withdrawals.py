@@ -27,6 +27,8 @@ from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, 
 from tests.watcher.logs import own_id
 
 VAULT, BRIDGE, PEGGED = b"\xab" * 20, b"\xac" * 20, b"\x71" * 20
+pytestmark = pytest.mark.every_database
+
 OTHER_USER = b"\x56" * 20
 FREE = int.from_bytes(b"\x66" * 32)
 """A reference that no send has."""

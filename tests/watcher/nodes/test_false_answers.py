@@ -13,9 +13,6 @@ from tests.watcher.fake_node import Behaviour, served
 from tests.watcher.kit import CHAIN, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import blocks, every_block, later, results
 
-pytestmark = pytest.mark.one_database
-
-
 FALSE: dict[str, tuple[Behaviour, str]] = {
     "another chain": (results("eth_chainId", lambda _id: "0x539"), "wrong chain: it is a node of chain 1337"),
     "times far ahead": (

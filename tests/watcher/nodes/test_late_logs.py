@@ -8,8 +8,6 @@ from tests.watcher.fake_node import Call
 from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import is_logs, refused_calls
 
-pytestmark = pytest.mark.one_database
-
 LATE = 5
 """Blocks."""
 

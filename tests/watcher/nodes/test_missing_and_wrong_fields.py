@@ -19,8 +19,6 @@ from tests.watcher.fake_node import Answer, Behaviour, Call, Request
 from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import each_call
 
-pytestmark = pytest.mark.one_database
-
 FEW: Final = 3
 """Mutations of a field that are tried everyday."""
 

@@ -38,8 +38,6 @@ from tests.watcher.kit import (
 )
 from tests.watcher.nodes.behaviours import counting, results
 
-pytestmark = pytest.mark.one_database
-
 Count = Callable[[int, int], int]
 
 COUNTS: dict[str, Count] = {

@@ -34,9 +34,7 @@ from tests.watcher.nodes.behaviours import (
     silent,
 )
 
-pytestmark = pytest.mark.one_database
-
-BLOCKS = 40
+BLOCKS, MORE_BLOCKS = 20, 20
 MOST_ROUNDS = 150
 
 
@@ -233,8 +231,8 @@ HOURS = [
         others=1,
         words="false: its newest block is",
     ),
-    Row("forgets blocks at a restart", right, behind=30, reads_on=False, waits=True, words="behind: it is"),
-    Row("forgets blocks at a restart, but another URL has them", right, behind=30, others=1),
+    Row("forgets blocks at a restart", right, behind=18, reads_on=False, waits=True, words="behind: it is"),
+    Row("forgets blocks at a restart, but another URL has them", right, behind=18, others=1),
 ]
 
 MIXED = [
@@ -309,11 +307,11 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
     reader.view.nodes._note = shown.append
     watched.nodes[0].behaviours = [each.behaviour]
     for rounds in range(MOST_ROUNDS if each.reads_on else 40):
-        if rounds < 20:
+        if rounds < MORE_BLOCKS:
             watched.chain.mine(send((BLOCKS + rounds) * 10))
         elif is_read(watched):
             break
-        if rounds == 10:
+        if rounds == MORE_BLOCKS // 2:
             watched.nodes[0].behind = each.behind
         watched.turn(reader)
         assert each.waits or not is_unused(reader)
