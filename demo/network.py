@@ -49,8 +49,8 @@ def document(
     return {
         "version": 1,
         "chains": [
-            _chain(LEFT, delays[LEFT], contract_addr=POOL.text, **watched[LEFT]),
-            _chain(RIGHT, delays[RIGHT], contract_addr=POOL.text, **watched[RIGHT]),
+            _chain(LEFT, delays[LEFT], contract_addr=POOL.text, native_wrap=COIN.text, **watched[LEFT]),
+            _chain(RIGHT, delays[RIGHT], contract_addr=POOL.text, native_wrap=COIN.text, **watched[RIGHT]),
             _chain(ELSEWHERE, 12),
         ],
         "tokens": [

@@ -87,10 +87,10 @@ class Send:
     def call(self) -> Call:
         contract, token = self.contract, self.token.address
         if self.kind is SendKind.POOL:
-            rest = (self.to_chain, self.nonce, self.max_slippage)
+            rest = (self.amount, self.to_chain, self.nonce, self.max_slippage)
             if self.native:
                 return contract.call(self.sender, "sendNative", self.receiver, *rest, value=self.amount)
-            return contract.call(self.sender, "send", self.receiver, token, self.amount, *rest)
+            return contract.call(self.sender, "send", self.receiver, token, *rest)
         function = "deposit" if self.kind is SendKind.DEPOSIT else "burn"
         to = () if (function, self.version) == ("burn", 1) else (self.to_chain,)
         return contract.call(self.sender, function, token, self.amount, *to, self.receiver, self.nonce)

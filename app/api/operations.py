@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from app.api import health
 from app.estimates import views as estimates
-from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query
+from app.estimates.schemas import (
+    EstimateAnswer,
+    ExplainedAnswer,
+    SendAnswer,
+    SendQuery,
+    estimate_query,
+    send_json,
+)
 from app.http.headers import MEANT, PROGRESS_HEADERS
 from app.http.requests import READ, SANDBOX, Operation
 from app.latency import views as latency
@@ -101,6 +108,20 @@ OPERATIONS: Final = (
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         parameters=(("X-Requested-With", "Some clients send it with every request. It is ignored."),),
         examples_of="estimateAmt",
+    ),
+    Operation(
+        name="getSendTransaction",
+        call=estimates.get_send_transaction,
+        dump=send_json,
+        query=SendQuery(),
+        answer=SendAnswer(),
+        summary="getSendTransaction: the transaction that sends a transfer",
+        description=(
+            "Returns what `estimateAmt` returns, and what a wallet of an EVM chain signs to send the "
+            "transfer at this price: the approval of the token, the transaction, and the id that the "
+            "transfer will have. The same request with the same `nonce` is the same transfer: try again "
+            "with it. Unknown parameters are refused."
+        ),
     ),
     Operation(
         name="getTransferStatus",

@@ -57,7 +57,7 @@ from app.http.public import DOCS
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
 from app.release import Release
-from app.sandbox.services import is_sandbox
+from app.transfers.queries.logged import is_sandbox
 from app.values.errors import GatewayError, Unavailable
 from app.webhooks.services.subscriptions import NoSubscription
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import fields
+from marshmallow import ValidationError, fields
+from msgspec import structs
 
 from app.estimates.rules.explanation import CHECK_NAMES, CheckOutcome
+from app.estimates.rules.sending import SendQuote
 from app.http.schemas import (
     AmountString,
     Answer,
@@ -15,13 +17,22 @@ from app.http.schemas import (
     Question,
     Rate,
     Shape,
+    StrictQuestion,
+    TransactionShape,
     Uint,
     describe,
     enumerated,
 )
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339
-from app.values.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
+from app.values.wire_values import (
+    MAX_ADDRESS_CHARACTERS,
+    MAX_SYMBOL_CHARACTERS,
+    parse_nonce,
+    sending_account,
+)
+
+_NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 
 
 class EstimateQuery(Question):
@@ -121,6 +132,124 @@ class EstimateAnswer(Answer):
     )
 
 
+class Nonce(fields.String):
+    """A number of 64 bits: a decimal string in the request, an ``int`` in Python."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return parse_nonce(str(value))
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class SendingAccount(BoundedText):
+    """Who sends or receives, as ``wire_values.sending_account`` reads it."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        account = super()._deserialize(value, attr, data, **kwargs)
+        try:
+            return sending_account(account)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class SendQuery(EstimateQuery, StrictQuestion):
+    """The estimate's parameters with `sender` in place of `usr_addr`, and what a transaction needs."""
+
+    class Meta(StrictQuestion.Meta):
+        """Options of this request."""
+
+        exclude = ("usr_addr",)
+
+    slippage_tolerance = Uint(
+        32,
+        metadata=describe(
+            "Tolerated slippage in parts per million, an integer from 1 to 999999: 3000 is 0.3 %. A pool "
+            "transfer needs it, a pegged one ignores it.",
+            3000,
+        ),
+    )
+    sender = SendingAccount(
+        MAX_ADDRESS_CHARACTERS,
+        required=True,
+        metadata=describe(
+            "Account that signs and sends the transaction. A refund is paid to it.",
+            "0x58b529F9084D7eAA598EB3477Fe36064C5B7bbC1",
+        ),
+    )
+    receiver = SendingAccount(
+        MAX_ADDRESS_CHARACTERS,
+        metadata=describe(
+            "Account that is paid on the destination chain; the sender if omitted. Send it for a contract "
+            "wallet, which may not exist there, and for an exchange, whose deposit address differs.",
+            "0x58b529F9084D7eAA598EB3477Fe36064C5B7bbC1",
+        ),
+    )
+    nonce = Nonce(
+        metadata=describe(
+            "Number up to 2^64-1, as a decimal string. The same request with the same nonce is the same "
+            "transfer, which the contract takes once. If omitted, a random one.",
+            "1764504000000",
+            pattern="^[0-9]{1,20}$",
+        )
+    )
+    native = Flag(
+        metadata=describe(
+            "true to send the source chain's own coin, where the token is the one that it is wrapped as."
+        )
+    )
+
+
+class ApprovalShape(Shape):
+    """What the contract must be allowed to take before the transaction is sent."""
+
+    token = fields.String(
+        metadata=describe("Token's contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7")
+    )
+    spender = fields.String(
+        metadata=describe("Contract to allow it to.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+    )
+    amount = AmountString(metadata=describe("Exactly the amount of the transfer.", "1000000000"))
+    transaction = fields.Nested(
+        TransactionShape, metadata=describe("The transaction that allows it. It is not needed twice.")
+    )
+
+
+class SendAnswer(EstimateAnswer):
+    """The estimate, and the transaction that sends the transfer at its price."""
+
+    transaction = fields.Nested(
+        TransactionShape, **_NULLABLE, metadata=describe("Begins the transfer. null on an error.")
+    )
+    approval = fields.Nested(
+        ApprovalShape, **_NULLABLE, metadata=describe("Sent first. null for native coin, and on an error.")
+    )
+    transfer_id = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Id that the contract gives the transfer.",
+            "0x3b8a2f0e9c5f1d1c7e0a9f3d2b4c6a8e1f0d9c7b5a3e1f2d4c6b8a0e9f7d5c3b",
+        ),
+    )
+    valid_until = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Until when the transaction can be sent at this price (RFC 3339): the base fee's maximum age, "
+            "the end of a pinned one, at most a minute. Then request it again, with the same nonce.",
+            "2026-11-30T12:01:00.000Z",
+        ),
+    )
+
+
+def send_json(quote: SendQuote) -> dict[str, Any]:
+    return structs.asdict(quote.estimate) | {
+        "transaction": quote.transaction,
+        "approval": quote.approval,
+        "transfer_id": f"0x{quote.transfer_id.hex()}",
+        "valid_until": rfc3339(quote.valid_until, "milliseconds"),
+    }
+
+
 class Moment(fields.String):
     """A time to the second; null where it is not known."""
 
@@ -128,7 +257,6 @@ class Moment(fields.String):
         return None if value is None else rfc3339(value, "seconds")
 
 
-_NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 _MODELS: Final = ("fixed", "stableswap", "pegged", "")
 _SOURCES: Final = ("configured", "reported", "pinned", "")
 _EXACT: Final = "An integer, or an exact fraction written `a/b`."

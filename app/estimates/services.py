@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final
@@ -20,15 +21,18 @@ from app.estimates.rules.explanation import Explanation, explain
 from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
 from app.estimates.rules.pricing import Priced, is_pegged, price_transfer
 from app.estimates.rules.refusals import amount_zero, chain_unknown
+from app.estimates.rules.sending import Sending, SendQuote, needs_tolerance, send_quote
 from app.network.rules.pools import PoolState
 from app.network.rules.terms import NetworkTerms, RouteBlock, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.observability.counters import NOTHING_COUNTED, BatchedCounts, Counters
+from app.transfers.queries.logged import is_sandbox
 from app.values.codes import BridgeType, ErrCode, Reason
-from app.values.errors import GatewayError
+from app.values.errors import BadRequest, GatewayError
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 from app.values.ip_addresses import IPAddress
 from app.values.times import MINUTE, Epoch, minute_of
+from app.values.wire_values import MISSING
 
 
 def cached_facts(
@@ -61,7 +65,7 @@ def estimate_transfer(
     :raises Unavailable: when the configuration is too old to be trusted.
     """
     try:
-        answer = estimate(estimate_inputs(database, snapshots, request, usr_addr, caller))
+        answer = estimate(estimate_inputs(database, snapshots, request, _accounts(usr_addr), caller))
     except Exception as error:
         estimate_counts.refused(error)
         raise
@@ -69,16 +73,62 @@ def estimate_transfer(
     return answer
 
 
+def _accounts(usr_addr: str | None) -> tuple[str, ...]:
+    return (usr_addr,) if usr_addr else ()
+
+
+def send_transfer(
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
+    request: EstimateRequest,
+    sending: Sending,
+    caller: IPAddress | None,
+) -> SendQuote:
+    """The transaction that sends a transfer at the price of its estimate. It is counted as an estimate is.
+
+    :raises GatewayError: the estimate is refused, or there is no transaction for it.
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    try:
+        inputs = estimate_inputs(database, snapshots, request, (sending.sender, sending.receiver), caller)
+        if request.tolerance_left_out and needs_tolerance(inputs):
+            raise BadRequest.naming(
+                {"slippage_tolerance": f"{MISSING}: a transfer through the pools needs it"}
+            )
+        answer = estimate(inputs)
+        made_up, _ = database.cached.run_read((is_sandbox,), lambda: database.public.run_read(is_sandbox))
+        if made_up:
+            raise GatewayError(
+                "This gateway is a sandbox: its contracts are real and its fees are not, so it gives no "
+                "transaction. Try transactions with make demo, or with a gateway that is not a sandbox",
+                reason=Reason.SANDBOX,
+            )
+        quote = send_quote(inputs, answer, sending)
+    except Exception as error:
+        estimate_counts.refused(error)
+        raise
+    estimate_counts.answered()
+    return quote
+
+
+def random_nonce() -> int:
+    """A nonce that no other transfer of the sender has. Others can store it as a signed number of 64 bits."""
+    return secrets.randbits(63)
+
+
 def estimate_inputs(
     database: Database,
     snapshots: SnapshotSource,
     request: EstimateRequest,
-    usr_addr: str | None,
+    accounts: Collection[str],
     caller: IPAddress | None,
     snapshot: NetworkSnapshot | None = None,
 ) -> EstimateInputs:
     """Everything that the estimate depends on: the configuration (None: the present one), and pools and fees,
     cached or read now.
+
+    :param accounts: of the user, on any chain.
     """
     snapshot = snapshot or snapshots.current()
     now, terms = database.clock(), snapshot.terms
@@ -86,7 +136,7 @@ def estimate_inputs(
     return replace(
         inputs_with(terms, request, facts, now),
         caller_blocked=caller is not None and snapshot.blocked_networks.blocks(caller, now),
-        address_blocked=bool(usr_addr) and snapshot.blocked_addresses.blocks(usr_addr or "", now),
+        address_blocked=any(snapshot.blocked_addresses.blocks(account, now) for account in accounts),
         facts_age=age,
     )
 
@@ -210,7 +260,7 @@ def _explained(
     caller: IPAddress | None,
 ) -> ExplainedEstimate:
     snapshot = snapshots.current()
-    inputs = estimate_inputs(database, snapshots, request, usr_addr, caller, snapshot)
+    inputs = estimate_inputs(database, snapshots, request, _accounts(usr_addr), caller, snapshot)
     # A blocked caller gets no numbers, as in the estimate, and does not see which checks were made.
     blocked = inputs.caller_blocked or inputs.address_blocked
     priced = Priced(replace(inputs, facts_age=None)) if blocked else price_transfer(inputs)

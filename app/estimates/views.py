@@ -1,4 +1,4 @@
-"""The public operations of estimates and of their explanations."""
+"""The public operations of estimates, of their explanations and of the transactions that follow from them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from app.db.database import Database
 from app.estimates.rules.checks import Estimate
 from app.estimates.rules.inputs import EstimateRequest
+from app.estimates.rules.sending import Sending, SendQuote
 from app.estimates.services import (
     EstimateCounts,
     ExplainedEstimate,
@@ -15,6 +16,8 @@ from app.estimates.services import (
     estimate_transfer,
     estimate_withdrawals,
     explain_estimate,
+    random_nonce,
+    send_transfer,
     token_bound,
 )
 from app.http.application import current
@@ -31,14 +34,32 @@ def get_explained_estimate(requested: dict[str, Any]) -> ExplainedEstimate:
     return explain_estimate(*_arguments(requested))
 
 
+def get_send_transaction(requested: dict[str, Any]) -> SendQuote:
+    sender, nonce = requested.pop("sender"), requested.pop("nonce", None)
+    sending = Sending(
+        sender=sender,
+        receiver=requested.pop("receiver", sender),
+        nonce=random_nonce() if nonce is None else nonce,
+        native=requested.pop("native", False),
+    )
+    return send_transfer(*_parts(), _estimate_request(requested), sending, caller())
+
+
 def _arguments(
     requested: dict[str, Any],
 ) -> tuple[Database, SnapshotSource, EstimateCounts, EstimateRequest, str | None, IPAddress | None]:
     user = requested.pop("usr_addr", None)
+    return *_parts(), _estimate_request(requested), user, caller()
+
+
+def _parts() -> tuple[Database, SnapshotSource, EstimateCounts]:
+    return current(Database), current(SnapshotSource), current(EstimateCounts)
+
+
+def _estimate_request(requested: dict[str, Any]) -> EstimateRequest:
     if "slippage_tolerance" not in requested:  # some clients send none (COMPAT_CLIENTS)
         requested |= {"slippage_tolerance": 0, "tolerance_left_out": True}
-    parts = current(Database), current(SnapshotSource), current(EstimateCounts)
-    return *parts, EstimateRequest(**requested), user, caller()
+    return EstimateRequest(**requested)
 
 
 def estimate_withdraw_amt(requested: dict[str, Any]) -> Mapping[int, Estimate]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from flask import Response, request
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import RAISE, Schema, ValidationError, fields
 from msgspec import Struct
 from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
@@ -24,6 +24,7 @@ from app.http.application import current, has_small_body
 from app.http.public import MAX_QUESTION_BYTES, NOTHING_BUT_ERR, PublicInterface, answer, preflight
 from app.values.errors import BadRequest, UnsupportedFormat
 from app.values.ip_addresses import IPAddress
+from app.values.wire_values import MAX_SYMBOL_CHARACTERS, printable
 
 
 def apply_request_policy() -> Response | None:
@@ -109,7 +110,21 @@ def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, A
 
 def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
     """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
-    return _load(schema, query_values(encoded, *_names(schema)))
+    names, lists = _names(schema)
+    if schema.unknown == RAISE:
+        _refuse_unknown(encoded, names)
+    return _load(schema, query_values(encoded, names, lists))
+
+
+def _refuse_unknown(encoded: str, known: frozenset[str]) -> None:
+    """
+    :raises BadRequest: a name is not one of the known ones.
+    """
+    for part in encoded.split("&"):
+        name = _decoded(part.partition("=")[0]) if part else None
+        if part and name not in known:
+            shown, have = printable(name or "")[:MAX_SYMBOL_CHARACTERS], ", ".join(sorted(known))
+            raise BadRequest(f"{shown}: is no parameter of this operation, which has {have}")
 
 
 @cache

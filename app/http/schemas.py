@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields
 
 from app.values.amounts import is_ascii_digits, parse_uint256, rate_as_number
 from app.values.codes import ErrCode
@@ -213,6 +213,15 @@ class Question(Schema):
         unknown = EXCLUDE
 
 
+class StrictQuestion(Question):
+    """A request whose unknown fields are refused: one that is misspelled would change what happens."""
+
+    class Meta:
+        """Options of such a request."""
+
+        unknown = RAISE
+
+
 class Shape(Schema):
     """Any object in an answer. Clients must expect fields that are added later, so none are excluded."""
 
@@ -250,6 +259,17 @@ class Answer(Shape):
     err = fields.Nested(
         Err, allow_none=True, dump_default=None, metadata=describe("null when the call succeeded.")
     )
+
+
+class TransactionShape(Shape):
+    """A transaction, ready for a wallet to sign."""
+
+    chain_id = fields.Integer(metadata=describe("Chain on which it is sent.", 1))
+    to = fields.String(
+        metadata=describe("Contract that it calls.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+    )
+    data = fields.String(metadata=describe("The call, 0x hex.", "0x"))
+    value = AmountString(metadata=describe("Native coin that it sends, in smallest units.", "0"))
 
 
 class PlainAnswer(Answer):

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import orjson
 from msgspec import Struct
-from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.keys import AuditKeys
@@ -29,24 +28,18 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS, SandboxTransfer, block_dela
 from app.sandbox.feed import fresh_events, fresh_heads, sandbox_events, story_steps
 from app.sandbox.reports import Event, time_to_depth
 from app.sandbox.transfer_builder import TransferBuilder, send_details
-from app.transfers.queries.logged import accepted_ids, first_reporter, is_empty, transfers_log
+from app.transfers.queries.logged import SANDBOX, accepted_ids, is_empty, is_sandbox, transfers_log
 from app.transfers.queries.status import transfer_row
 from app.values.codes import Reason
 from app.values.crypto import keccak256, parse_evm_address
 from app.values.errors import BadRequest, GatewayError, Unavailable
 from app.values.identifiers import TransferId
 
-REPORTER = "sandbox"  # of every event: by it a sandbox database is recognised
-
 STALE_AFTER = timedelta(days=1)
 
 
 class SandboxRefused(Exception):
     """The database holds something that is not the sandbox's."""
-
-
-def is_sandbox(connection: Connection) -> bool:
-    return first_reporter(connection) == REPORTER
 
 
 def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
@@ -62,7 +55,7 @@ def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, a
             )
         now = database.clock()
         changes = import_within(connection, read_document(orjson.dumps(network_document())), now)
-        verdict = ingest_within(connection, database, intake, _lines(sandbox_events(now)), REPORTER)
+        verdict = ingest_within(connection, database, intake, _lines(sandbox_events(now)), SANDBOX)
         _expect_all_taken(verdict)
         loaded = f"sandbox loaded: {verdict.accepted} events"
         record(
@@ -83,7 +76,7 @@ def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *,
     if not ours or newest is None or now - newest <= STALE_AFTER:
         others = "the database has data of its own; the sandbox was not loaded"
         return "sandbox is up to date" if ours else others
-    verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), REPORTER)
+    verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), SANDBOX)
     _expect_all_taken(verdict)
     freshened = f"sandbox refreshed: {verdict.accepted} events"
     record_separately(database, audit_keys, actor, "sandbox.freshen", "sandbox", detail=freshened)
@@ -240,7 +233,7 @@ def _take(database: Database, intake: Intake, events: Iterable[Event]) -> None:
 
     :raises BadRequest: the feed refuses one.
     """
-    verdict = ingest_lines(database, intake, map(orjson.dumps, events), REPORTER)
+    verdict = ingest_lines(database, intake, map(orjson.dumps, events), SANDBOX)
     if verdict.refused:
         refused = verdict.refused[0]
         raise BadRequest.naming({"transfer_id": f"{refused.id} was refused: {refused.reason}"})

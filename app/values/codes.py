@@ -144,3 +144,8 @@ class Reason(StrEnum):
     NOT_ENOUGH_LIQUIDITY = "not_enough_liquidity"
     CURVE_UNSETTLED = "curve_unsettled"
     SLIPPAGE_TOO_HIGH = "slippage_too_high"
+
+    CONTRACT_UNKNOWN = "contract_unknown"
+    NOT_EVM = "not_evm"
+    NATIVE_REFUSED = "native_refused"
+    SANDBOX = "sandbox"

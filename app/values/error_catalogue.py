@@ -332,6 +332,36 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         "Ask the user for a larger amount or a lower tolerance.",
         "Fees and price changes could use up the whole amount. Send more, or lower the tolerance.",
     ),
+    ErrorRow(
+        Reason.CONTRACT_UNKNOWN, ErrorKind.ANSWERED, _COMMON,
+        "The configuration names no address of the contract or token, or one that is no EVM address, so "
+        "there is no transaction to send. The estimate itself is possible.",
+        "Choose another token or chain. The operator can add the address.",
+        "This transfer cannot be sent from here. Choose another token or chain.",
+    ),
+    ErrorRow(
+        Reason.NOT_EVM, ErrorKind.ANSWERED, _COMMON,
+        "One of the chains is no EVM chain, such as Flow, Aptos or Sui, or `sender` or `receiver` is no "
+        "account of one (20 bytes). Transactions are made for EVM chains only.",
+        "Send an address of 20 bytes. For other chains take the price from `/v2/estimateAmt`, and the "
+        "transaction from a wallet of the chain.",
+        "This transfer cannot be sent from here. Check the receiver's address, or choose another chain.",
+    ),
+    ErrorRow(
+        Reason.NATIVE_REFUSED, ErrorKind.ANSWERED, _COMMON,
+        "`native` is true, but the transfer burns its token, its token is not the one that the chain's coin "
+        "is wrapped as, or the configuration does not have that token (`native_wrap`).",
+        "Omit `native`, and send the token itself.",
+        "Wrap the coin first, then send the wrapped token.",
+    ),
+    ErrorRow(
+        Reason.SANDBOX, ErrorKind.ANSWERED, _COMMON,
+        "The gateway holds the sandbox. Its contracts are real and its fees are not, so it gives no "
+        "transaction.",
+        "Try transactions with `make demo`, which has chains of its own, or with a gateway that is not a "
+        "sandbox.",
+        "Nothing: users have no sandbox.",
+    ),
 )  # fmt: skip
 
 _ROWS: Final[dict[Reason, ErrorRow]] = {row.reason: row for row in ERRORS}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from app.values.amounts import is_ascii_digits
+from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import TransferId, account_key
 
 T = TypeVar("T")
@@ -74,6 +75,31 @@ def token_symbol(text: str) -> str:
 def user_address(text: str) -> str:
     """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
     return bounded_text(text, MAX_ADDRESS_CHARACTERS)
+
+
+def sending_account(text: str) -> str:
+    """Who sends or receives: any text, as not every chain is an EVM. Of an EVM address in upper and lower
+    case the checksum must be right: otherwise a digit of it may be wrong, and the amount lost.
+    """
+    address = parse_evm_address(user_address(text))
+    if address is None:
+        return text
+    if not any(address):
+        raise ValueError("must not be the zero address, which belongs to nobody")
+    checked, digits = checksum_address(address), text[2:]
+    if digits not in (checked[2:], digits.lower(), digits.upper()):
+        raise ValueError(
+            "has letters in a case that is not that of its checksum, so a digit may be wrong: compare it "
+            "with the account, and send it in lower case if it is right"
+        )
+    return checked
+
+
+def parse_nonce(text: str) -> int:
+    """The nonce of a send, a decimal string of 64 bits."""
+    if not is_ascii_digits(text):
+        raise ValueError("must be a string of digits")
+    return bounded_uint(int(text) if len(text) <= _MAX_DIGITS else 1 << _UINT64_BITS, _UINT64_BITS)
 
 
 def watched_account(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from werkzeug.test import TestResponse
 
 ESTIMATE = "/v2/estimateAmt"
+SEND = "/v2/getSendTransaction"
 STATUS = "/v2/getTransferStatus"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
 EVIDENCE = "/v2/getRefundEvidence"
@@ -106,6 +107,12 @@ ZEROES: dict[str, dict[str, Any]] = {
         "blocked_bridge_direct": [],
         "redirect_to_aggregators_config": [],
     },
+}
+ZEROES[SEND] = ZEROES[ESTIMATE] | {
+    "transaction": None,
+    "approval": None,
+    "transfer_id": "",
+    "valid_until": "",
 }
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
 

@@ -75,13 +75,13 @@ def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     import_network(*editing_of(app), json.dumps(document or network()).encode(), actor=TESTER)
 
 
-def report_events(app: Flask, *events: dict[str, Any]) -> None:
+def report_events(app: Flask, *events: dict[str, Any], reporter: str = "test") -> None:
     """Feed events; every one must be accepted."""
     verdict = ingest_lines(
         part_of(app, Database),
         part_of(app, Intake),
         [json.dumps(event).encode() for event in events],
-        "test",
+        reporter,
     )
     assert not verdict.refused
     assert verdict.accepted == len(events)

@@ -371,7 +371,8 @@ class EstimatesView(ConsoleView):
 
 
 def _estimate(database: Database, snapshots: SnapshotSource, form: EstimateForm) -> dict[str, object]:
-    inputs = estimate_inputs(database, snapshots, form.request(), form.user.data or None, form.caller_address)
+    accounts = (form.user.data,) if form.user.data else ()
+    inputs = estimate_inputs(database, snapshots, form.request(), accounts, form.caller_address)
 
     def link(**changed: str) -> str:
         query: dict[str, Any] = form.query() | changed

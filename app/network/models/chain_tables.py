@@ -153,6 +153,16 @@ class Chain(Base):
     transfer_agent_contract_addr: Mapped[str] = column(
         shapes.Contract(load_default=""), published=Published("Transfer agent contract, or empty.")
     )
+    native_wrap: Mapped[str] = column(
+        shapes.Contract(load_default=""),
+        "Wrapped coin",
+        "The token that the bridge contract wraps native coin as: its nativeWrap(). Leave empty if there is "
+        "none: no transactions of native coin are given then.",
+        after="gas_token_symbol",
+        published=Published(
+            "Token that native coin is wrapped as, or empty.", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+        ),
+    )
     watch_from_block: Mapped[BlockNumber | None] = column(
         WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None),
         "Watch from block",

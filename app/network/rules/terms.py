@@ -25,7 +25,8 @@ class ChainTerms(Struct, frozen=True):
     """The terms of transfers from or to a chain.
 
     ``minimal_max_slippage`` is in parts per million and counts where the chain is the source,
-    ``drop_gas_amt`` where it is the destination.
+    ``drop_gas_amt`` where it is the destination. ``contract_addr`` is the pool bridge, ``native_wrap`` the
+    token that native coin is wrapped as; empty where none is known.
     """
 
     id: ChainId
@@ -33,6 +34,8 @@ class ChainTerms(Struct, frozen=True):
     disabled: bool = False
     minimal_max_slippage: int = 0
     drop_gas_amt: int = 0
+    contract_addr: str = ""
+    native_wrap: str = ""
 
 
 class TokenTerms(Struct, frozen=True):
@@ -50,6 +53,7 @@ class TokenTerms(Struct, frozen=True):
     transfer_disabled: bool = False
     min_send: int | None = None
     max_send: int | None = None
+    address: str = ""
 
     @property
     def stopped(self) -> bool:
@@ -102,7 +106,8 @@ class PeggedTerms(Struct, frozen=True):
 
     ``base_fee`` is already the one of the direction (deposit or burn), in destination units; None, or tiers
     of None: not known, so there is no quote. ``src_token`` and ``dst_token`` are the pair's own; None: those
-    of the chains.
+    of the chains. ``contract`` takes the token on the source chain, ``version`` is that contract's, ``payer``
+    pays on the destination chain. ``to_chain`` is the number that the call has for the destination chain.
     """
 
     bridge_type: BridgeType
@@ -110,6 +115,10 @@ class PeggedTerms(Struct, frozen=True):
     tiers: tuple[FeeTier, ...] | None = ()
     src_token: TokenTerms | None = None
     dst_token: TokenTerms | None = None
+    contract: str = ""
+    payer: str = ""
+    version: int = 0
+    to_chain: int = 0
 
 
 class RouteBlock(Enum):
@@ -183,6 +192,9 @@ def overdue_by_limit(fee: BaseFee | None, limit_seconds: int | None, now: dateti
 
 BURN_MINT_BRIDGE: Final = 2
 """The bridge version that both pairs of a burn → mint need (docs/interface.md#burn-mint)."""
+
+ORIGINAL_CHAIN: Final = 0
+"""The number that a burn has for the original chain."""
 
 K = TypeVar("K")
 
@@ -292,6 +304,8 @@ def _chain_terms(row: Row) -> ChainTerms:
         disabled=row["disabled"],
         minimal_max_slippage=row["minimal_max_slippage"],
         drop_gas_amt=row["drop_gas_amt"],
+        contract_addr=row["contract_addr"],
+        native_wrap=row["native_wrap"],
     )
 
 
@@ -316,6 +330,7 @@ def _token_terms(row: Row) -> TokenTerms:
         transfer_disabled=row["transfer_disabled"],
         min_send=row["min_send"],
         max_send=row["max_send"],
+        address=row["address"],
     )
 
 
@@ -339,6 +354,7 @@ def _pair_tokens(row: Row, tokens: Mapping[PoolKey, TokenTerms]) -> Iterator[tup
                 xfer_disabled=listed.xfer_disabled or stopped,
                 min_send=listed.min_send if least is None else least,
                 max_send=listed.max_send if most is None else most,
+                address=row[side].get("address", listed.address),
             ),
         )
 
@@ -385,15 +401,32 @@ def _pegged_terms(pairs: Iterable[Row], tokens: Mapping[PoolKey, TokenTerms]) ->
     siblings: defaultdict[PoolKey, list[tuple[Row, TokenTerms | None]]] = defaultdict(list)
     for row in pairs:
         symbol, org, pegged, tiers = row["symbol"], row["org_chain_id"], row["pegged_chain_id"], _tiers(row)
+        vault, bridge = row["pegged_deposit_contract_addr"], row["pegged_burn_contract_addr"]
         deposits = RouteKey(symbol, org, pegged)
         locked, minted = (
             None if token == tokens.get(key) else token for key, token in _pair_tokens(row, tokens)
         )
         direct[deposits] = PeggedTerms(
-            BridgeType.DEPOSIT_MINT, row["deposit_base_fee"], tiers, locked, minted
+            BridgeType.DEPOSIT_MINT,
+            row["deposit_base_fee"],
+            tiers,
+            locked,
+            minted,
+            contract=vault,
+            payer=bridge,
+            version=row["vault_version"],
+            to_chain=pegged,
         )
         direct[deposits.reverse] = PeggedTerms(
-            BridgeType.BURN_WITHDRAW, row["burn_base_fee"], tiers, minted, locked
+            BridgeType.BURN_WITHDRAW,
+            row["burn_base_fee"],
+            tiers,
+            minted,
+            locked,
+            contract=bridge,
+            payer=vault,
+            version=row["bridge_version"],
+            to_chain=ORIGINAL_CHAIN,
         )
         if row["bridge_version"] == BURN_MINT_BRIDGE:
             siblings[PoolKey(org, symbol)].append((row, minted))
@@ -402,7 +435,17 @@ def _pegged_terms(pairs: Iterable[Row], tokens: Mapping[PoolKey, TokenTerms]) ->
         for (src, burned), (dst, minted) in permutations(group, 2):
             burn_mint.setdefault(
                 RouteKey(symbol, src["pegged_chain_id"], dst["pegged_chain_id"]),
-                PeggedTerms(BridgeType.BURN_MINT, dst["deposit_base_fee"], _tiers(dst), burned, minted),
+                PeggedTerms(
+                    BridgeType.BURN_MINT,
+                    dst["deposit_base_fee"],
+                    _tiers(dst),
+                    burned,
+                    minted,
+                    contract=src["pegged_burn_contract_addr"],
+                    payer=dst["pegged_burn_contract_addr"],
+                    version=src["bridge_version"],
+                    to_chain=dst["pegged_chain_id"],
+                ),
             )
     return burn_mint | direct
 

@@ -346,6 +346,10 @@ def is_empty(connection: Connection) -> bool:
     return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
 
 
-def first_reporter(connection: Connection) -> str | None:
-    """Who reported the first event of the log; None while the log is empty."""
-    return connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))
+SANDBOX: Final = "sandbox"
+"""The reporter of every event of the sandbox."""
+
+
+def is_sandbox(connection: Connection) -> bool:
+    """Whether the database holds the sandbox, as the first event of its log says."""
+    return connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1)) == SANDBOX

@@ -25,20 +25,29 @@ contract PoolBridge is Payouts {
 
     error OtherChain(uint256 chainid);
 
-    /// A send; the tests mint what it takes.
+    /// A send's slippage must be above it; 0 switches the check off.
+    uint32 public minimalMaxSlippage;
+
+    error SlippageTooSmall(uint32 maxSlippage, uint32 minimum);
+
+    /// What governors decide in production, and the tests here.
+    function setMinimalMaxSlippage(uint32 to) external {
+        minimalMaxSlippage = to;
+    }
+
     function send(
         address receiver, address token, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
     ) external whenNotPaused returns (bytes32 id) {
-        Token(token).mint(address(this), amount);
+        take(token, amount);
         return sent(receiver, token, amount, dstChainId, nonce, maxSlippage);
     }
 
     /// A send of native coin, which is kept wrapped: the event names the wrapped token.
-    function sendNative(address receiver, uint64 dstChainId, uint64 nonce, uint32 maxSlippage)
-        external payable whenNotPaused returns (bytes32 id)
-    {
-        WrappedCoin(payable(wrapped)).deposit{value: msg.value}();
-        return sent(receiver, wrapped, msg.value, dstChainId, nonce, maxSlippage);
+    function sendNative(
+        address receiver, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
+    ) external payable whenNotPaused returns (bytes32 id) {
+        takeNative(amount);
+        return sent(receiver, nativeWrap, amount, dstChainId, nonce, maxSlippage);
     }
 
     /// A provider's deposit; the tests mint what it takes.
@@ -67,9 +76,13 @@ contract PoolBridge is Payouts {
     function sent(
         address receiver, address token, uint256 amount, uint64 dstChainId, uint64 nonce, uint32 maxSlippage
     ) private returns (bytes32 id) {
+        if (minimalMaxSlippage != 0 && maxSlippage <= minimalMaxSlippage) {
+            revert SlippageTooSmall(maxSlippage, minimalMaxSlippage);
+        }
         id = keccak256(
             abi.encodePacked(msg.sender, receiver, token, amount, dstChainId, nonce, uint64(block.chainid))
         );
+        takeOnce(id);
         emit Send(id, msg.sender, receiver, token, amount, dstChainId, nonce, maxSlippage);
     }
 
@@ -117,10 +130,24 @@ contract TokenVaultV1 is Vault {
     function deposit(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
         external whenNotPaused
     {
+        take(token, amount);
+        deposited(token, amount, mintChainId, mintAccount, nonce);
+    }
+
+    function depositNative(uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        external payable whenNotPaused
+    {
+        takeNative(amount);
+        deposited(nativeWrap, amount, mintChainId, mintAccount, nonce);
+    }
+
+    function deposited(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        private
+    {
         bytes32 id = keccak256(
             abi.encodePacked(msg.sender, token, amount, mintChainId, mintAccount, nonce, uint64(block.chainid))
         );
-        Token(token).mint(address(this), amount);
+        takeOnce(id);
         emit Deposited(id, msg.sender, token, amount, mintChainId, mintAccount);
     }
 
@@ -144,12 +171,26 @@ contract TokenVaultV2 is Vault {
     function deposit(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
         external whenNotPaused returns (bytes32 id)
     {
+        take(token, amount);
+        return deposited(token, amount, mintChainId, mintAccount, nonce);
+    }
+
+    function depositNative(uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        external payable whenNotPaused returns (bytes32 id)
+    {
+        takeNative(amount);
+        return deposited(nativeWrap, amount, mintChainId, mintAccount, nonce);
+    }
+
+    function deposited(address token, uint256 amount, uint64 mintChainId, address mintAccount, uint64 nonce)
+        private returns (bytes32 id)
+    {
         id = keccak256(
             abi.encodePacked(
                 msg.sender, token, amount, mintChainId, mintAccount, nonce, uint64(block.chainid), address(this)
             )
         );
-        Token(token).mint(address(this), amount);
+        takeOnce(id);
         emit Deposited(id, msg.sender, token, amount, mintChainId, mintAccount, nonce);
     }
 
@@ -196,6 +237,7 @@ contract PeggedBridgeV1 is Pegged {
         bytes32 id = keccak256(
             abi.encodePacked(msg.sender, token, amount, withdrawAccount, nonce, uint64(block.chainid))
         );
+        takeOnce(id);
         Token(token).burn(msg.sender, amount);
         emit Burn(id, token, msg.sender, amount, withdrawAccount);
     }
@@ -225,6 +267,7 @@ contract PeggedBridgeV2 is Pegged {
                 msg.sender, token, amount, toChainId, toAccount, nonce, uint64(block.chainid), address(this)
             )
         );
+        takeOnce(id);
         Token(token).burn(msg.sender, amount);
         emit Burn(id, token, msg.sender, amount, toChainId, toAccount, nonce);
     }

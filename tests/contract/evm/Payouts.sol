@@ -14,8 +14,8 @@ abstract contract Payouts is Signers {
     }
 
     bool public paused;
-    /// The token that is paid out in native coin; 0 for none.
-    address public wrapped;
+    /// The token that native coin is taken and paid out as; 0 for none.
+    address public nativeWrap;
     /// An amount above a token's threshold waits for `delayPeriod` seconds; 0 switches the delay off.
     mapping(address => uint256) public delayThresholds;
     uint256 public delayPeriod;
@@ -27,6 +27,8 @@ abstract contract Payouts is Signers {
     mapping(bytes32 => Delayed) public delayedTransfers;
     /// The ids of requests that were taken.
     mapping(bytes32 => bool) public done;
+    /// The ids of sends, deposits and burns that were taken.
+    mapping(bytes32 => bool) public records;
 
     uint256 private constant GAS_OF_RECEIVER = 50_000;
 
@@ -35,6 +37,9 @@ abstract contract Payouts is Signers {
 
     error Paused();
     error AlreadyDone(bytes32 id);
+    error AlreadySent(bytes32 id);
+    error OtherValue(uint256 amount, uint256 value);
+    error NoNativeWrap();
     error OverVolumeCap(uint256 volume, uint256 cap);
     error NotQueued(bytes32 id);
     error StillLocked(bytes32 id, uint256 until);
@@ -54,7 +59,7 @@ abstract contract Payouts is Signers {
     }
 
     function setWrapped(address token) external {
-        wrapped = token;
+        nativeWrap = token;
     }
 
     function setDelay(address token, uint256 threshold, uint256 period) external {
@@ -91,9 +96,28 @@ abstract contract Payouts is Signers {
         }
     }
 
+    /// Takes what the sender has allowed; where that is nothing, the tests mint it.
+    function take(address token, uint256 amount) internal {
+        if (Token(token).allowance(msg.sender, address(this)) == 0) Token(token).mint(address(this), amount);
+        else Token(token).transferFrom(msg.sender, address(this), amount);
+    }
+
+    /// Takes native coin, which is kept wrapped.
+    function takeNative(uint256 amount) internal {
+        if (msg.value != amount) revert OtherValue(amount, msg.value);
+        if (nativeWrap == address(0)) revert NoNativeWrap();
+        WrappedCoin(payable(nativeWrap)).deposit{value: amount}();
+    }
+
+    /// Takes each id of a send, a deposit or a burn once.
+    function takeOnce(bytes32 id) internal {
+        if (records[id]) revert AlreadySent(id);
+        records[id] = true;
+    }
+
     /// Moves the funds. A bridge of pegged tokens mints instead.
     function payOut(address receiver, address token, uint256 amount) internal virtual {
-        if (token != wrapped) {
+        if (token != nativeWrap) {
             Token(token).transfer(receiver, amount);
             return;
         }

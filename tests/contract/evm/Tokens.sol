@@ -4,8 +4,10 @@ pragma solidity ^0.8.20;
 
 contract Token {
     mapping(address => uint256) public balanceOf;
+    mapping(address => mapping(address => uint256)) public allowance;
 
     error TooLittle(address owner, uint256 balance, uint256 amount);
+    error TooLittleAllowed(address owner, address spender, uint256 amount);
 
     /// Anybody may: it is the tests' money.
     function mint(address to, uint256 amount) public virtual {
@@ -20,6 +22,19 @@ contract Token {
     function transfer(address to, uint256 amount) external {
         burn(msg.sender, amount);
         balanceOf[to] += amount;
+    }
+
+    function approve(address spender, uint256 amount) external returns (bool) {
+        allowance[msg.sender][spender] = amount;
+        return true;
+    }
+
+    function transferFrom(address from, address to, uint256 amount) external returns (bool) {
+        if (allowance[from][msg.sender] < amount) revert TooLittleAllowed(from, msg.sender, amount);
+        allowance[from][msg.sender] -= amount;
+        burn(from, amount);
+        balanceOf[to] += amount;
+        return true;
     }
 }
 

@@ -76,7 +76,7 @@ def test_pegged_transfer_is_found_from_pairs(
 def test_pools_add_events_to_opening_values(database: Database, snapshots: SnapshotSource) -> None:
     move(database, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
     move(database, 56, added=2**256, relayed=1)
-    inputs = estimate_inputs(database, snapshots, query(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), (), None)
     opening = 5_000_000_000_000
     assert inputs.src_pool == pool_with(
         added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
@@ -91,10 +91,10 @@ def test_pools_add_events_to_opening_values(database: Database, snapshots: Snaps
 
 def test_reported_fee_precedes_configured(database: Database, snapshots: SnapshotSource) -> None:
     feed_fee(database, 2**255, NOON - timedelta(days=9))
-    inputs = estimate_inputs(database, snapshots, query(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), (), None)
     assert inputs.route and inputs.route.base_fee
     assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
-    other = estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), None, None)
+    other = estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), (), None)
     assert other.route and other.route.base_fee
     assert not other.route.base_fee.reported
 
@@ -108,7 +108,7 @@ def test_an_epoch_of_whole_minutes_sums_minutes(
         write(database, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
     write(database, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
     write(database, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
-    inputs = estimate_inputs(database, snapshots, query(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), (), None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 20 + 2**256
 
@@ -129,7 +129,7 @@ def test_any_other_epoch_sums_the_sends(
     send(database, 6, start, kind="burn")
     send(database, 7, start, symbol="CELR")
     send(database, 8, start, src_chain_id=10)
-    inputs = estimate_inputs(database, snapshots, query(), None, None)
+    inputs = estimate_inputs(database, snapshots, query(), (), None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 2 * 10**30 + 3
 

@@ -145,7 +145,7 @@ def test_routes_are_cached_separately(
 ) -> None:
     for _ in range(3):
         answer(app)
-        estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), None, None)
+        estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), (), None)
     assert statements.taken() == 2
 
 
@@ -157,7 +157,7 @@ def test_amounts_share_what_was_read(app: Flask, statements: Statements) -> None
 def test_pegged_transfer_reads_no_facts(
     database: Database, snapshots: SnapshotSource, statements: Statements
 ) -> None:
-    assert estimate_inputs(database, snapshots, celr(1, 56), None, None).facts_age is None
+    assert estimate_inputs(database, snapshots, celr(1, 56), (), None).facts_age is None
     assert statements.taken() == 0
 
 
@@ -165,10 +165,10 @@ def test_writes_renew_each_part_of_facts(
     database: Database, snapshots: SnapshotSource, editing: Editing
 ) -> None:
     configure(editing, "pools.0.epoch_cap", str(10**40))
-    before = estimate_inputs(database, snapshots, query(), None, None)
+    before = estimate_inputs(database, snapshots, query(), (), None)
     move(database, 1, added=7)
     feed_fee(database, 5, NOON)
-    after = estimate_inputs(database, snapshots, query(), None, None)
+    after = estimate_inputs(database, snapshots, query(), (), None)
     assert before.src_pool and after.src_pool and after.route and after.route.base_fee
     assert after.src_pool.inbound_limit - before.src_pool.inbound_limit == 7
     assert after.route.base_fee.amount == 5
@@ -209,14 +209,14 @@ def test_an_age_of_0_reads_every_time(
 ) -> None:
     database = replace(database, cached=CachedReads(0, writes_of(database.engine)))
     for _ in range(3):
-        assert estimate_inputs(database, snapshots, query(), None, None).facts_age is not None
+        assert estimate_inputs(database, snapshots, query(), (), None).facts_age is not None
     assert statements.taken() == 3
 
 
 def test_age_of_facts_is_returned(database: Database, snapshots: SnapshotSource, timer: Timer) -> None:
     ages = []
     for _ in range(3):
-        ages.append(estimate_inputs(database, snapshots, query(), None, None).facts_age)
+        ages.append(estimate_inputs(database, snapshots, query(), (), None).facts_age)
         timer.now += 0.5
     assert ages == [0, 0.5, 0]
 

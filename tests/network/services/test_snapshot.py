@@ -263,7 +263,7 @@ def test_tables_without_version_are_read(database: Database, timer: Timer) -> No
 def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
     terms = snapshots.current().terms
     assert terms.chains[ETHEREUM].minimal_max_slippage == 780
-    assert terms.tokens[PoolKey(BNB_CHAIN, "USDT")] == TokenTerms("USDT", 18)
+    assert terms.tokens[PoolKey(BNB_CHAIN, "USDT")] == TokenTerms("USDT", 18, address=kit.USDT[BNB_CHAIN][0])
     assert terms.pools[PoolKey(ETHEREUM, "USDT")] == pool_with(
         added=5_000_000_000_000, total_cap=9_000_000_000_000, epoch_seconds=3600
     )

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from app.network.rules.terms import ORIGINAL_CHAIN
 from app.transfers.rules.events.event_types import TransferEvent, TransferSent
 from app.values.amounts import is_ascii_digits, is_uint256
 from app.values.codes import SendKind
@@ -131,10 +132,6 @@ def _uint256(value: int) -> bytes:
     return value.to_bytes(32, "big")
 
 
-_ORIGINAL_CHAIN: Final = 0
-"""The number that a burn has for the original chain."""
-
-
 class Proof(Enum):
     """What the fields of a send prove about its id."""
 
@@ -232,5 +229,5 @@ def _ids(send: TransferSent, taken: _Taken, contract: bytes | None) -> Iterator[
             burned: dict[str, Any] = {"account": sender, "to_account": receiver, **common}
             if contract is not None:
                 yield burn_transfer_id(to_chain_id=dst, bridge=contract, **burned)
-                yield burn_transfer_id(to_chain_id=_ORIGINAL_CHAIN, bridge=contract, **burned)
+                yield burn_transfer_id(to_chain_id=ORIGINAL_CHAIN, bridge=contract, **burned)
             yield burn_transfer_id_v1(**burned)
