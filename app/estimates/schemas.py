@@ -245,8 +245,8 @@ def send_json(quote: SendQuote) -> dict[str, Any]:
     return structs.asdict(quote.estimate) | {
         "transaction": quote.transaction,
         "approval": quote.approval,
-        "transfer_id": f"0x{quote.transfer_id.hex()}",
-        "valid_until": rfc3339(quote.valid_until, "milliseconds"),
+        "transfer_id": quote.transfer_id_text,
+        "valid_until": quote.valid_until_text,
     }
 
 

@@ -146,6 +146,84 @@ class EstimateAmtResponse(_message.Message):
     drop_gas_amt: str
     def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., eq_value_token_amt: _Optional[str] = ..., bridge_rate: _Optional[float] = ..., perc_fee: _Optional[str] = ..., slippage_tolerance: _Optional[int] = ..., max_slippage: _Optional[int] = ..., base_fee: _Optional[str] = ..., estimated_receive_amt: _Optional[str] = ..., drop_gas_amt: _Optional[str] = ...) -> None: ...
 
+class GetSendTransactionRequest(_message.Message):
+    __slots__ = ("src_chain_id", "dst_chain_id", "token_symbol", "amt", "sender", "slippage_tolerance", "is_pegged", "receiver", "nonce", "native")
+    SRC_CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    DST_CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_SYMBOL_FIELD_NUMBER: _ClassVar[int]
+    AMT_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    SLIPPAGE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    IS_PEGGED_FIELD_NUMBER: _ClassVar[int]
+    RECEIVER_FIELD_NUMBER: _ClassVar[int]
+    NONCE_FIELD_NUMBER: _ClassVar[int]
+    NATIVE_FIELD_NUMBER: _ClassVar[int]
+    src_chain_id: int
+    dst_chain_id: int
+    token_symbol: str
+    amt: str
+    sender: str
+    slippage_tolerance: int
+    is_pegged: bool
+    receiver: str
+    nonce: str
+    native: bool
+    def __init__(self, src_chain_id: _Optional[int] = ..., dst_chain_id: _Optional[int] = ..., token_symbol: _Optional[str] = ..., amt: _Optional[str] = ..., sender: _Optional[str] = ..., slippage_tolerance: _Optional[int] = ..., is_pegged: _Optional[bool] = ..., receiver: _Optional[str] = ..., nonce: _Optional[str] = ..., native: _Optional[bool] = ...) -> None: ...
+
+class GetSendTransactionResponse(_message.Message):
+    __slots__ = ("err", "eq_value_token_amt", "bridge_rate", "perc_fee", "slippage_tolerance", "max_slippage", "base_fee", "estimated_receive_amt", "drop_gas_amt", "transaction", "approval", "transfer_id", "valid_until")
+    ERR_FIELD_NUMBER: _ClassVar[int]
+    EQ_VALUE_TOKEN_AMT_FIELD_NUMBER: _ClassVar[int]
+    BRIDGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    PERC_FEE_FIELD_NUMBER: _ClassVar[int]
+    SLIPPAGE_TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLIPPAGE_FIELD_NUMBER: _ClassVar[int]
+    BASE_FEE_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_RECEIVE_AMT_FIELD_NUMBER: _ClassVar[int]
+    DROP_GAS_AMT_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTION_FIELD_NUMBER: _ClassVar[int]
+    APPROVAL_FIELD_NUMBER: _ClassVar[int]
+    TRANSFER_ID_FIELD_NUMBER: _ClassVar[int]
+    VALID_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    err: ErrMsg
+    eq_value_token_amt: str
+    bridge_rate: float
+    perc_fee: str
+    slippage_tolerance: int
+    max_slippage: int
+    base_fee: str
+    estimated_receive_amt: str
+    drop_gas_amt: str
+    transaction: Transaction
+    approval: Approval
+    transfer_id: str
+    valid_until: str
+    def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., eq_value_token_amt: _Optional[str] = ..., bridge_rate: _Optional[float] = ..., perc_fee: _Optional[str] = ..., slippage_tolerance: _Optional[int] = ..., max_slippage: _Optional[int] = ..., base_fee: _Optional[str] = ..., estimated_receive_amt: _Optional[str] = ..., drop_gas_amt: _Optional[str] = ..., transaction: _Optional[_Union[Transaction, _Mapping]] = ..., approval: _Optional[_Union[Approval, _Mapping]] = ..., transfer_id: _Optional[str] = ..., valid_until: _Optional[str] = ...) -> None: ...
+
+class Transaction(_message.Message):
+    __slots__ = ("chain_id", "to", "data", "value")
+    CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    chain_id: int
+    to: str
+    data: str
+    value: str
+    def __init__(self, chain_id: _Optional[int] = ..., to: _Optional[str] = ..., data: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class Approval(_message.Message):
+    __slots__ = ("token", "spender", "amount", "transaction")
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SPENDER_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTION_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    spender: str
+    amount: str
+    transaction: Transaction
+    def __init__(self, token: _Optional[str] = ..., spender: _Optional[str] = ..., amount: _Optional[str] = ..., transaction: _Optional[_Union[Transaction, _Mapping]] = ...) -> None: ...
+
 class GetTransferStatusRequest(_message.Message):
     __slots__ = ("transfer_id",)
     TRANSFER_ID_FIELD_NUMBER: _ClassVar[int]

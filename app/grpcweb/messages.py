@@ -9,13 +9,16 @@ from typing import Any, Final
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from app.estimates.rules.checks import Estimate
+from app.estimates.rules.sending import SendQuote
 from app.grpcweb.gateway_pb2 import (
+    Approval,
     Chain,
     EstimateAmtResponse,
     GetLatest7DayTransferLatencyForQueryResponse,
+    GetSendTransactionResponse,
     GetTransferConfigsResponse,
     GetTransferStatusResponse,
     Token,
@@ -23,12 +26,14 @@ from app.grpcweb.gateway_pb2 import (
     TransferHistoryResponse,
     WithdrawEstimate,
 )
+from app.grpcweb.gateway_pb2 import Transaction as TransactionMessage
 from app.http.requests import Operation, values_and_faults
 from app.network.snapshot import TransferConfigs
 from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
 from app.transfers.services.status import TransferStatus
 from app.values.amounts import rate_as_number
 from app.values.codes import ErrCode
+from app.values.contract_calls import Transaction
 from app.values.errors import BadRequest
 from app.values.wire_values import bounded_uint
 
@@ -165,6 +170,8 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
+_ESTIMATE_FIELDS: Final = frozenset(EstimateAmtResponse.DESCRIPTOR.fields_by_name) - {"err"}
+
 MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
 """The largest ``float`` of protobuf. A larger rate is sent as this one, not as infinity."""
 
@@ -181,6 +188,28 @@ def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
         estimated_receive_amt=str(estimate.estimated_receive_amt),
         drop_gas_amt=str(estimate.drop_gas_amt),
     )
+
+
+def send_answer(quote: SendQuote) -> GetSendTransactionResponse:
+    whole, approval = estimate_answer(quote.estimate), quote.approval
+    return GetSendTransactionResponse(
+        **{name: getattr(whole, name) for name in _ESTIMATE_FIELDS},
+        transaction=_transaction(quote.transaction),
+        approval=None
+        if approval is None
+        else Approval(
+            token=approval.token,
+            spender=approval.spender,
+            amount=str(approval.amount),
+            transaction=_transaction(approval.transaction),
+        ),
+        transfer_id=quote.transfer_id_text,
+        valid_until=quote.valid_until_text,
+    )
+
+
+def _transaction(transaction: Transaction) -> TransactionMessage:
+    return TransactionMessage(**structs.asdict(transaction))
 
 
 def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:

@@ -21,6 +21,7 @@ from app.grpcweb.messages import (
     estimate_answer,
     history_answer,
     latency_answer,
+    send_answer,
     status_answer,
     withdraw_estimate,
 )
@@ -75,6 +76,7 @@ def _in_messages() -> dict[str, _InMessages]:
     configs = _InMessages(_LastConfigs(), {})
     return {
         "estimateAmt": _InMessages(estimate_answer),
+        "getSendTransaction": _InMessages(send_answer),
         "getTransferStatus": _InMessages(status_answer),
         "getLatest7DayTransferLatencyForQuery": _InMessages(latency_answer),
         "transferHistory": _InMessages(history_answer),

@@ -14,13 +14,13 @@ _WORD: Final = 32
 
 class Transaction(Struct, frozen=True):
     """What a wallet signs and sends. ``to`` is an address with its checksum, ``data`` is 0x hex, ``value`` is
-    native coin in smallest units.
+    native coin in smallest units, a decimal string.
     """
 
     chain_id: ChainId
     to: str
     data: str
-    value: int = 0
+    value: str = "0"
 
 
 def call_data(signature: str, *arguments: bytes | int) -> str:

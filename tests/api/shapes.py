@@ -79,6 +79,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "contract": None,
         "contract_role": None,
         "call": None,
+        "transaction": None,
         "domain": None,
         "digest": None,
         "wd_onchain": None,

@@ -35,6 +35,8 @@ from tests.api.world import NOW, configure, event, report_events
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 
+pytestmark = pytest.mark.both_interfaces
+
 ZERO_ADDRESS = "0x" + "00" * 20
 BLOCKED = "0x88DCDC47D2f83a99CF0000FDF667A468bB958a78"
 SOLANA = "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"

@@ -18,12 +18,13 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from werkzeug.test import TestResponse
 
-from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
+from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, SEND, STATUS
 from tests.grpcweb.wire import INTERNAL, INVALID_ARGUMENT, METHODS, OK, UNAVAILABLE, Answer, frame, post
 
 STATUS_OF = {200: OK, 400: INVALID_ARGUMENT, 500: INTERNAL, 503: UNAVAILABLE}
 METHOD_OF = {
     ESTIMATE: "EstimateAmt",
+    SEND: "GetSendTransaction",
     STATUS: "GetTransferStatus",
     LATENCY: "GetLatest7DayTransferLatencyForQuery",
     HISTORY: "TransferHistory",
@@ -101,7 +102,9 @@ def history_message(over_http: TestResponse) -> Message | None:
 
 
 def query_message(path: str, query: str) -> Message | None:
-    """None for what comes twice or is not text, numbers that are none or missing, an explicit false."""
+    """None for what comes twice or is not text, numbers that are none or missing, an explicit false; of a
+    send also for a parameter that it does not have, and without a nonce: each answer has another one.
+    """
     request = METHODS[METHOD_OF[path]][0]
     kinds = {field.name: field.type for field in request.DESCRIPTOR.fields}
     values: dict[str, str] = {}
@@ -111,6 +114,8 @@ def query_message(path: str, query: str) -> Message | None:
             name = unquote_to_bytes(name.encode("latin-1")).decode()
         except UnicodeDecodeError:
             continue
+        if name not in kinds and path == SEND:
+            return None
         if name not in kinds:
             continue
         if name in values or re.search("%(?![0-9A-Fa-f]{2})", raw):
@@ -119,6 +124,8 @@ def query_message(path: str, query: str) -> Message | None:
             values[name] = unquote_to_bytes(raw.replace("+", " ").encode("latin-1")).decode()
         except UnicodeDecodeError:
             return None
+    if path == SEND and "nonce" not in values:
+        return None
     fields: dict[str, Any] = {}
     for name, kind in kinds.items():
         text = values.get(name, "")
@@ -169,8 +176,11 @@ def as_json(path: str, answer: bytes) -> dict[str, Any]:
         values["wd_onchain"] = base64.b64encode(values["wd_onchain"]).decode() or None
         for name in ("sorted_sigs", "signers", "powers"):
             values[name] = [base64.b64encode(each).decode() for each in values[name]]
+    if path == SEND:
+        for name in ("transaction", "approval"):
+            values[name] = plain_json(values[name]) if message.HasField(name) else None
     if path == HISTORY:
-        values |= history_as_json(message) | {"err": values["err"]}
+        values |= plain_json(message) | {"err": values["err"]}
     if path in (CONFIGS, CONFIGS_FOR_ALL):
         values |= MessageToDict(
             message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
@@ -178,7 +188,7 @@ def as_json(path: str, answer: bytes) -> dict[str, Any]:
     return values
 
 
-def history_as_json(message: Any) -> dict[str, Any]:
+def plain_json(message: Any) -> dict[str, Any]:
     """Integers of 64 bits are strings, those of enums numbers."""
     return dict(
         MessageToDict(

@@ -26,6 +26,15 @@ EstimateAmtRequest: src_chain_id=1 uint32, dst_chain_id=2 uint32, token_symbol=3
 EstimateAmtResponse: err=1 ErrMsg, eq_value_token_amt=2 string, bridge_rate=3 float, perc_fee=4 string,
   slippage_tolerance=5 uint32, max_slippage=6 uint32, base_fee=7 string, estimated_receive_amt=8 string,
   drop_gas_amt=9 string
+GetSendTransactionRequest: src_chain_id=1 uint32, dst_chain_id=2 uint32, token_symbol=3 string,
+  amt=4 string, sender=5 string, slippage_tolerance=6 uint32, is_pegged=7 bool, receiver=8 string,
+  nonce=9 string, native=10 bool
+GetSendTransactionResponse: err=1 ErrMsg, eq_value_token_amt=2 string, bridge_rate=3 float,
+  perc_fee=4 string, slippage_tolerance=5 uint32, max_slippage=6 uint32, base_fee=7 string,
+  estimated_receive_amt=8 string, drop_gas_amt=9 string, transaction=10 Transaction, approval=11 Approval,
+  transfer_id=12 string, valid_until=13 string
+Transaction: chain_id=1 uint32, to=2 string, data=3 string, value=4 string
+Approval: token=1 string, spender=2 string, amount=3 string, transaction=4 Transaction
 GetTransferStatusRequest: transfer_id=1 string
 GetTransferStatusResponse: err=1 ErrMsg, status=2 TransferHistoryStatus, wd_onchain=3 bytes,
   sorted_sigs=4 bytes[], signers=5 bytes[], powers=6 bytes[], refund_reason=7 XferStatus,

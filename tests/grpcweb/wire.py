@@ -19,6 +19,7 @@ TEXT = "application/grpc-web-text+proto"
 
 METHODS: dict[str, tuple[type[Message], type[Message]]] = {
     "EstimateAmt": (pb.EstimateAmtRequest, pb.EstimateAmtResponse),
+    "GetSendTransaction": (pb.GetSendTransactionRequest, pb.GetSendTransactionResponse),
     "GetTransferStatus": (pb.GetTransferStatusRequest, pb.GetTransferStatusResponse),
     "GetLatest7DayTransferLatencyForQuery": (
         pb.GetLatest7DayTransferLatencyForQueryRequest,

@@ -25,6 +25,7 @@ from app.values.codes import BridgeType, Reason
 from app.values.contract_calls import Transaction, call_data
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.errors import BadRequest, GatewayError
+from app.values.times import rfc3339
 
 LONGEST_VALID: Final = timedelta(seconds=60)
 
@@ -61,6 +62,15 @@ class SendQuote(Struct, frozen=True):
     approval: Approval | None
     transfer_id: bytes
     valid_until: datetime
+
+    @property
+    def transfer_id_text(self) -> str:
+        return f"0x{self.transfer_id.hex()}"
+
+    @property
+    def valid_until_text(self) -> str:
+        """Never later than the moment itself."""
+        return rfc3339(self.valid_until, "milliseconds")
 
 
 class _Send(Struct, frozen=True):
@@ -108,7 +118,7 @@ def send_quote(inputs: EstimateInputs, answer: Estimate, sending: Sending) -> Se
     return SendQuote(
         estimate=answer,
         transaction=Transaction(
-            chain_id, contract, _data(send, sending.native), send.amount if sending.native else 0
+            chain_id, contract, _data(send, sending.native), str(send.amount) if sending.native else "0"
         ),
         approval=approval,
         transfer_id=_transfer_id(send),

@@ -22,6 +22,7 @@ from app.transfers.rules.refunds.request_checks import (
 )
 from app.transfers.rules.refunds.request_message import RefundRequest, withdraw_id
 from app.values.codes import SendKind, TransferHistoryStatus
+from app.values.contract_calls import Transaction
 from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
 
@@ -109,9 +110,10 @@ class OtherRequest(Struct, frozen=True):
 class RefundExplanation(Struct, frozen=True):
     """``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
-    ``status`` is the transfer's, null where evidence was validated without its transfer. ``request`` maps the
-    message's field names to values as text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the
-    contract may still object to a valid call, ``delayed`` what waits in a delay queue.
+    ``transaction`` is what a wallet sends while it is valid. ``status`` is the transfer's, null where
+    evidence was validated without its transfer. ``request`` maps the message's field names to values as
+    text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the contract may still object to a valid
+    call, ``delayed`` what waits in a delay queue.
     """
 
     valid: bool
@@ -123,6 +125,7 @@ class RefundExplanation(Struct, frozen=True):
     contract: str | None
     contract_role: str | None
     call: ContractCall | None
+    transaction: Transaction | None
     domain: Domain | None
     digest: str | None
     wd_onchain: str | None
@@ -162,6 +165,7 @@ def explain_refund(
     """
     kind, shown, proven = ctx.kind, verdict.foremost, verdict.served is not None
     valid = proven and status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
+    call = _call(kind, shown if valid else None, validators)
     return RefundExplanation(
         valid=valid,
         proven=proven,
@@ -171,7 +175,8 @@ def explain_refund(
         chain_id=ctx.src_chain_id,
         contract=checksum_address(ctx.contract) if ctx.contract else None,
         contract_role=CONTRACT_ROLE[kind] if kind else None,
-        call=_call(kind, shown if valid else None, validators),
+        call=call,
+        transaction=_transaction(ctx, call),
         domain=_domain(ctx),
         **_of_request(shown),
         signers=_signer_rows(shown, validators),
@@ -230,7 +235,13 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
     words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract has {stored}"
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
     return replace(
-        shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
+        shown,
+        valid=False,
+        proven=False,
+        call=call,
+        transaction=None,
+        missing=(*shown.missing, words),
+        may_refuse=(),
     )
 
 
@@ -271,6 +282,13 @@ def _call(
     if shown and validators:
         return refund_call(kind, shown.wd_onchain, shown.signed, validators)
     return open_call(kind)
+
+
+def _transaction(ctx: RefundContext, call: ContractCall | None) -> Transaction | None:
+    """The transaction of a call that the contract would accept now."""
+    if call is None or call.data is None or ctx.src_chain_id is None or ctx.contract is None:
+        return None
+    return Transaction(ctx.src_chain_id, checksum_address(ctx.contract), call.data)
 
 
 def _domain(ctx: RefundContext) -> Domain | None:
