@@ -176,6 +176,7 @@ def _of_node(
             else Finding(f"finalized up to block {look.final}")
         )
     yield from _contracts(node, terms)
+    yield from _native_coin(node, terms)
     wanted = Wanted(tuple(sorted(terms.contracts)), tuple(TOPICS))
     if not wanted.addresses:
         return
@@ -201,6 +202,32 @@ def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
         yield Finding(f"{checksum_address(address)} has no code on this chain", good=False)
     if terms.contracts and not without:
         yield Finding(f"all {len(terms.contracts)} contracts have code")
+
+
+def _native_coin(node: Node, terms: WatchTerms) -> Iterator[Finding]:
+    """Whether the contracts that take native coin wrap it as the configured token. A transaction that the
+    gateway gives would send another token otherwise.
+    """
+    configured = terms.native_wrap
+    if configured is None:
+        return
+    takers = sorted(terms.vaults | ({terms.pool_bridge} if terms.pool_bridge else set()))
+    matching = 0
+    for contract in takers:
+        text = checksum_address(contract)
+        try:
+            wrapped = node.native_wrap(contract)
+        except RpcFault as fault:
+            yield Finding(f"nativeWrap() of {text}: {fault.words}", good=False)
+            continue
+        matching += wrapped == configured
+        if not any(wrapped):
+            yield Finding(f"{text} takes no native coin: it refuses transactions of native coin")
+        elif wrapped != configured:
+            words = f"{text} wraps native coin as {checksum_address(wrapped)}"
+            yield Finding(f"{words}, but native_wrap is {checksum_address(configured)}", good=False)
+    if matching:
+        yield Finding(f"native_wrap is what {matching} of {len(takers)} contracts wrap native coin as")
 
 
 def _archive(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:

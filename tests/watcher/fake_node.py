@@ -121,6 +121,10 @@ class FalseBlock:
         ]
 
 
+NATIVE_WRAP = "0x457bfa2f"
+"""The call of ``nativeWrap()``."""
+
+
 @dataclass
 class FakeNode:
     """What it does wrong is in its fields.
@@ -133,6 +137,7 @@ class FakeNode:
     :param most_logs: the most logs that it answers at once.
     :param most_calls: in a batch; 0 takes none.
     :param receipts: it returns any; ``receipts_of_blocks``: also those of a whole block at once.
+    :param wraps: what every contract wraps native coin as; None: none has ``nativeWrap()``.
     :param codeless: no contract has code.
     :param oldest: logs of older blocks are pruned.
     :param fault: answers before the node.
@@ -151,6 +156,7 @@ class FakeNode:
     most_calls: int = 1000
     receipts: bool = True
     receipts_of_blocks: bool = True
+    wraps: bytes | None = None
     codeless: bool = False
     oldest: int = 0
     finalized_depth: int = 8
@@ -270,6 +276,11 @@ class FakeNode:
 
     def _eth_getCode(self, _address: str, _block: str) -> str:  # noqa: N802
         return "0x" if self.codeless else "0x6001"
+
+    def _eth_call(self, call: dict[str, str], _block: str) -> str:
+        if call["data"] != NATIVE_WRAP or self.wraps is None or self.codeless:
+            raise RpcError(3, "execution reverted")
+        return f"0x{self.wraps.rjust(32, bytes(1)).hex()}"
 
     def _block(self, number: int) -> FakeBlock | None:
         return self.chain.blocks[number] if number <= self.head else None

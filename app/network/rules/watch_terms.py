@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from app.network.rules.validation_facts import NetworkFacts, Row, Rows
 from app.values.codes import SendKind
+from app.values.crypto import parse_evm_address
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 FINALIZED: Final = "finalized"
@@ -42,6 +43,7 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     :param pool_bridge: None where the chain has none, or not an EVM one.
     :param vaults: contracts on this chain that take deposits of pegged pairs.
     :param bridges: contracts on this chain that mint and burn for pegged pairs.
+    :param native_wrap: the token that native coin is wrapped as; None where none is configured.
     :param disabled: the chain takes no new transfers. It is still read, as transfers under way continue.
     """
 
@@ -58,6 +60,7 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     disabled: bool = False
     same_provider: tuple[str, ...] = ()
     independent: tuple[str, ...] = ()
+    native_wrap: bytes | None = None
 
     @property
     def contracts(self) -> frozenset[bytes]:
@@ -123,6 +126,7 @@ def _terms(row: Row, facts: NetworkFacts) -> WatchTerms:
         vaults=_contracts(pair.vaults for pair in facts.pairs if pair.org_chain_id == chain_id),
         bridges=_contracts(pair.bridges for pair in facts.pairs if pair.pegged_chain_id == chain_id),
         disabled=row["disabled"],
+        native_wrap=parse_evm_address(row["native_wrap"]),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
+from app.values.contract_calls import call_data
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.rpc.answers import SHAPELESS, is_pending, quantity, read_header, read_log
 from app.watcher.rpc.client import Call, Client, Refused
@@ -43,6 +45,7 @@ EASED: Final = 0.97
 """What is left of them after a good answer."""
 
 _LOGS: Final = "eth_getLogs"
+_WORD_OF_ADDRESS: Final = re.compile("0x0{24}([0-9a-fA-F]{40})")
 _HEADER: Final = "eth_getBlockByNumber"
 
 
@@ -226,6 +229,18 @@ class Node:
             return bytes.fromhex(answer[2:])
         except (TypeError, ValueError):
             raise Garbled("its answer is not contract code") from None
+
+    def native_wrap(self, contract: bytes) -> bytes:
+        """The token that a contract wraps native coin as; the zero address where it takes none.
+
+        :raises RpcFault: the contract has no such function, or the node refused the call.
+        """
+        call = {"to": f"0x{contract.hex()}", "data": call_data("nativeWrap()")}
+        answer = value_of(self.request([Call("eth_call", [call, "latest"])])[0])
+        match = _WORD_OF_ADDRESS.fullmatch(answer) if isinstance(answer, str) else None
+        if match is None:
+            raise Garbled("its answer is not an address")
+        return bytes.fromhex(match[1])
 
     def request(self, calls: Sequence[Call]) -> list[Any]:
         """Send the calls in as few requests as the node takes."""

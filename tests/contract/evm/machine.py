@@ -124,18 +124,18 @@ class Chain:
             self.state.revert(snapshot)
             self.wait(timestamp - self.now)
 
-    def transact(self, to: bytes, data: bytes, sender: bytes = USER) -> Receipt:
+    def transact(self, to: bytes, data: bytes, sender: bytes = USER, value: int = 0) -> Receipt:
         """Send a transaction. Raises Reverted, and then nothing has changed but the sender's nonce."""
         account = cast("Address", sender)
         self.state.set_balance(account, _RICH)
         unsigned = self.vm.create_unsigned_transaction(
             nonce=self.state.get_nonce(account), gas_price=_GAS_PRICE, gas=_GAS,
-            to=cast("Address", to), value=0, data=data,
+            to=cast("Address", to), value=value, data=data,
         )  # fmt: skip
         # A receiver is paid in native coin: only the gas must be measured.
         before = self.coins(account)
         computation = self.state.apply_transaction(cast("Any", SpoofTransaction(unsigned, from_=account)))
-        gas = (before - self.coins(account)) // _GAS_PRICE
+        gas = (before - value - self.coins(account)) // _GAS_PRICE
         if computation.is_error:
             output = computation.output
             raise Reverted(_ERRORS.get(output[:4], f"reverted with {output.hex()}"))

@@ -14,7 +14,7 @@ from app.watcher.check import check_chain
 from app.watcher.rpc.client import Client
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import Behaviour, FakeNode, served
-from tests.watcher.kit import NAMES, FakeTime, send, terms
+from tests.watcher.kit import NAMES, TOKEN, FakeTime, send, terms
 from tests.watcher.nodes.behaviours import (
     blocks_over,
     calls_over,
@@ -68,6 +68,38 @@ ROWS = [
     Row("names its longest range", right, READS, "ok   accepts ranges of 7 blocks", {"most_blocks": 7}),
     Row("has not begun", right, READS, "does not exist yet", {}, {"from_block": 99}),
     Row("has finalized blocks", right, READS, "up to block 21", {}, {"finality": "finalized"}),
+    Row(
+        "wraps native coin as configured",
+        right,
+        READS,
+        "ok   native_wrap is what 1 of 1 contracts wrap native coin as",
+        {"wraps": TOKEN},
+        {"native_wrap": TOKEN},
+    ),
+    Row(
+        "wraps native coin as another token",
+        right,
+        FAILS,
+        "FAIL 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa wraps native coin as 0x1111111111111111111111",
+        {"wraps": b"\x11" * 20},
+        {"native_wrap": TOKEN},
+    ),
+    Row(
+        "takes no native coin",
+        right,
+        READS,
+        "ok   0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa takes no native coin: it refuses",
+        {"wraps": bytes(20)},
+        {"native_wrap": TOKEN},
+    ),
+    Row(
+        "has no nativeWrap()",
+        right,
+        FAILS,
+        "FAIL nativeWrap() of 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa: ",
+        {},
+        {"native_wrap": TOKEN},
+    ),
     Row("has no method for receipts", right, PROVES_NOTHING, "no receipts: blocks can", {"receipts": False}),
     Row("refuses its key", page(401, "no such key"), FAILS, "access refused (HTTP 401: no such key)"),
     Row(
