@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:0ae1f257e70e9139cdaeaf73b46dff23e4a7f4a1f1e0d70dcd7ff136d337da99. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:1c1273e561edc053884059f92003e1d319a57dbd43b0e64c53542bb312f12a34. Do not edit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,36 @@ class EstimateAnswer(TypedDict):
     max_slippage: int
     estimated_receive_amt: str
     drop_gas_amt: str
+
+
+class TransactionShape(TypedDict):
+    chain_id: int
+    to: str
+    data: str
+    value: str
+
+
+class ApprovalShape(TypedDict):
+    token: str
+    spender: str
+    amount: str
+    transaction: TransactionShape
+
+
+class SendAnswer(TypedDict):
+    err: Err | None
+    eq_value_token_amt: str
+    bridge_rate: float
+    perc_fee: str
+    base_fee: str
+    slippage_tolerance: int
+    max_slippage: int
+    estimated_receive_amt: str
+    drop_gas_amt: str
+    transaction: TransactionShape | None
+    approval: ApprovalShape | None
+    transfer_id: str
+    valid_until: str
 
 
 class StatusBody(TypedDict):
@@ -108,6 +138,7 @@ class EvidenceAnswer(TypedDict):
     contract: str | None
     contract_role: str | None
     call: ContractCall | None
+    transaction: TransactionShape | None
     domain: Domain | None
     digest: str | None
     wd_onchain: str | None
@@ -277,7 +308,7 @@ class StatusesAnswer(TypedDict):
 
 class ExplainedRefusal(TypedDict):
     code: Literal[500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018]
-    reason: Literal["bad_request", "path_not_found", "method_not_allowed", "body_too_large", "line_too_long", "unsupported_media_type", "unauthorized", "insufficient_scope", "rate_limited", "internal", "unavailable", "wait_busy", "transfer_not_found", "refund_not_available", "no_latency_data", "webhook_not_found", "network_blocked", "address_blocked", "same_chain", "chain_unknown", "chain_disabled", "token_not_on_src", "token_not_on_dst", "no_route", "no_pegged_pair", "transfer_disabled", "direction_blocked", "amount_zero", "amount_under_minimum", "amount_over_maximum", "amount_too_small", "amount_too_large", "bad_slippage_tolerance", "fee_stale", "inbound_limit", "epoch_cap", "total_cap", "not_enough_liquidity", "curve_unsettled", "slippage_too_high"]
+    reason: Literal["bad_request", "path_not_found", "method_not_allowed", "body_too_large", "line_too_long", "unsupported_media_type", "unauthorized", "insufficient_scope", "rate_limited", "internal", "unavailable", "wait_busy", "transfer_not_found", "refund_not_available", "no_latency_data", "webhook_not_found", "network_blocked", "address_blocked", "same_chain", "chain_unknown", "chain_disabled", "token_not_on_src", "token_not_on_dst", "no_route", "no_pegged_pair", "transfer_disabled", "direction_blocked", "amount_zero", "amount_under_minimum", "amount_over_maximum", "amount_too_small", "amount_too_large", "bad_slippage_tolerance", "fee_stale", "inbound_limit", "epoch_cap", "total_cap", "not_enough_liquidity", "curve_unsettled", "slippage_too_high", "contract_unknown", "not_evm", "native_refused", "sandbox"]
     msg: str
     check: Literal["access", "same_chain", "chain_known", "chain_enabled", "src_token", "dst_token", "route", "token_enabled", "direction", "amount", "min_send", "max_send", "slippage_tolerance", "fees_known", "base_fee_age", "inbound_limit", "epoch_cap", "total_cap", "dst_balance", "curve", "fees", "result_size", "max_slippage"]
     largest_passing_amt: str | None
@@ -395,6 +426,7 @@ class ChainConfig(TypedDict):
     farming_reward_contract_addr: str
     transfer_agent_contract_addr: str
     disabled: bool
+    native_wrap: str
 
 
 class TokenInfo(TypedDict):
