@@ -18,7 +18,7 @@ from app.http.schemas import (
     Rate,
     Shape,
     StrictQuestion,
-    TransactionShape,
+    Transaction,
     Uint,
     describe,
     enumerated,
@@ -200,7 +200,7 @@ class SendQuery(EstimateQuery, StrictQuestion):
     )
 
 
-class ApprovalShape(Shape):
+class Approval(Shape):
     """What the contract must be allowed to take before the transaction is sent."""
 
     token = fields.String(
@@ -211,7 +211,7 @@ class ApprovalShape(Shape):
     )
     amount = AmountString(metadata=describe("Exactly the amount of the transfer.", "1000000000"))
     transaction = fields.Nested(
-        TransactionShape, metadata=describe("The transaction that allows it. It is not needed twice.")
+        Transaction, metadata=describe("The transaction that allows it. It is not needed twice.")
     )
 
 
@@ -219,10 +219,10 @@ class SendAnswer(EstimateAnswer):
     """The estimate, and the transaction that sends the transfer at its price."""
 
     transaction = fields.Nested(
-        TransactionShape, **_NULLABLE, metadata=describe("Begins the transfer. null on an error.")
+        Transaction, **_NULLABLE, metadata=describe("Begins the transfer. null on an error.")
     )
     approval = fields.Nested(
-        ApprovalShape, **_NULLABLE, metadata=describe("Sent first. null for native coin, and on an error.")
+        Approval, **_NULLABLE, metadata=describe("Sent first. null for native coin, and on an error.")
     )
     transfer_id = fields.String(
         dump_default="",

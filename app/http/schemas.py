@@ -261,7 +261,7 @@ class Answer(Shape):
     )
 
 
-class TransactionShape(Shape):
+class Transaction(Shape):
     """A transaction, ready for a wallet to sign."""
 
     chain_id = fields.Integer(metadata=describe("Chain on which it is sent.", 1))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.http.schemas import AmountString, Answer, Question, Shape, TransactionShape, describe, enumerated
+from app.http.schemas import AmountString, Answer, Question, Shape, Transaction, describe, enumerated
 from app.refunds.rules.call import Funds
 from app.refunds.rules.explanation import own_reasons
 from app.transfers.rules.refunds.request_message import INSTEAD, decode_base64, read_withdraw_request
@@ -259,7 +259,7 @@ class EvidenceAnswer(Answer):
     contract_role = fields.String(**_NULLABLE, metadata=describe("Role of the contract.", "pool bridge"))
     call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to send to it."))
     transaction = fields.Nested(
-        TransactionShape,
+        Transaction,
         **_NULLABLE,
         metadata=describe(
             "The transaction of this call, ready for the wallet of any account; null while `valid` is false."

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:1c1273e561edc053884059f92003e1d319a57dbd43b0e64c53542bb312f12a34. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:3ff834087ce55d16a3ce9f2843cda99ee8d30eb7560dafa498bfcd57f70b871c. Do not edit."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class EstimateAnswer(TypedDict):
     drop_gas_amt: str
 
 
-class TransactionShape(TypedDict):
+class Transaction(TypedDict):
     chain_id: int
     to: str
     data: str
     value: str
 
 
-class ApprovalShape(TypedDict):
+class Approval(TypedDict):
     token: str
     spender: str
     amount: str
-    transaction: TransactionShape
+    transaction: Transaction
 
 
 class SendAnswer(TypedDict):
@@ -46,8 +46,8 @@ class SendAnswer(TypedDict):
     max_slippage: int
     estimated_receive_amt: str
     drop_gas_amt: str
-    transaction: TransactionShape | None
-    approval: ApprovalShape | None
+    transaction: Transaction | None
+    approval: Approval | None
     transfer_id: str
     valid_until: str
 
@@ -138,7 +138,7 @@ class EvidenceAnswer(TypedDict):
     contract: str | None
     contract_role: str | None
     call: ContractCall | None
-    transaction: TransactionShape | None
+    transaction: Transaction | None
     domain: Domain | None
     digest: str | None
     wd_onchain: str | None

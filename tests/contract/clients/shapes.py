@@ -46,6 +46,19 @@ def estimate(made: Object) -> Fields:
     }
 
 
+TRANSACTION: Fields = {"chain_id": uint(32), **each(text, "to data"), "value": amount}
+
+
+def send(made: Object) -> Fields:
+    approval = {**each(text, "token spender"), "amount": amount, "transaction": made(TRANSACTION)}
+    return {
+        **estimate(made),
+        "transaction": or_null(made(TRANSACTION)),
+        "approval": or_null(made(approval)),
+        **each(text, "transfer_id valid_until"),
+    }
+
+
 def published_status(made: Object) -> Fields:
     """The fields of the interface: those of a gateway with ``COMPAT_CLIENTS=0``, and no other."""
     return {
@@ -85,6 +98,7 @@ CHAIN_CONFIG: Fields = {
     **each(text, "farming_reward_contract_addr transfer_agent_contract_addr"),
     "flat_usd_fee": number,
     "disabled": flag,
+    "native_wrap": text,
 }
 
 
@@ -259,6 +273,7 @@ def evidence(made: Object) -> Fields:
         "kind": or_null(one_of("pool", "deposit", "burn")),
         "chain_id": or_null(uint(64)),
         "call": or_null(call),
+        "transaction": or_null(made(TRANSACTION)),
         "domain": or_null(made(each(text, "text separator"))),
         "wd_onchain": or_null(data()),
         "request": _null_or_texts,
@@ -289,6 +304,7 @@ def _go_configs(fields: Fields) -> Reader:
 
 _OPERATIONS = {
     "estimateAmt": estimate,
+    "getSendTransaction": send,
     "getTransferStatus": status,
     "getLatest7DayTransferLatencyForQuery": latency,
     "getTransferConfigs": configs,

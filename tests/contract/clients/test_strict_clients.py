@@ -30,6 +30,7 @@ QUOTE = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 
 ID = "0x" + "5a" * 32
 ASKED: dict[str, dict[str, Any]] = {
     "estimateAmt": QUOTE,
+    "getSendTransaction": QUOTE | {"sender": "0x" + "5a" * 20},
     "getLatest7DayTransferLatencyForQuery": PAIR,
     "explainEstimate": QUOTE,
     "getTransferLatencyStats": PAIR,
