@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from http import HTTPStatus
@@ -34,6 +35,10 @@ from tests.api.shapes import ESTIMATE, SEND, ZEROES, assert_refused
 from tests.api.world import NOW, configure, event, report_events
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
+from tests.site.snippets import block_of, fits
+
+SHOWN = block_of("docs/api/getSendTransaction.md", '{\n  "err": null')
+RUN = [SHOWN]
 
 pytestmark = pytest.mark.both_interfaces
 
@@ -158,6 +163,11 @@ def test_native_coin_is_the_value(
     assert body["approval"] is None
     # The event of the contract names the wrapped token, and so does the id.
     assert body["transfer_id"] == sent(client, symbol=symbol)["transfer_id"]
+
+
+def test_page_shows_an_answer(client: FlaskClient) -> None:
+    shown = json.loads(SHOWN.code)
+    assert fits(shown, sent(client, receiver=None))
 
 
 def test_send_has_the_estimate(client: FlaskClient) -> None:

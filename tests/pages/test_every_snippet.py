@@ -21,6 +21,7 @@ from tests.site.snippets import ROOT, Block, blocks_of, pages
 
 RUNNING: Final = (
     "api.test_events",
+    "api.test_send_transaction",
     "cli.test_evidence",
     "clients.test_guide",
     "db.test_connections",
