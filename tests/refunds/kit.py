@@ -190,7 +190,14 @@ def assert_same(status: dict[str, Any], evidence: dict[str, Any]) -> None:
             [],
             None,
         )
+        assert evidence["transaction"] is None
         return
+    assert evidence["transaction"] == {
+        "chain_id": evidence["chain_id"],
+        "to": evidence["contract"],
+        "data": evidence["call"]["data"],
+        "value": "0",
+    }
     wd_onchain = b64decode(status["wd_onchain"])
     sigs, signers = ([b64decode(each) for each in status[name]] for name in ("sorted_sigs", "signers"))
     powers = [int.from_bytes(b64decode(each), "big") for each in status["powers"]]

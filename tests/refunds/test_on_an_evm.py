@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from app.transfers.rules.refunds.request_message import decode_request
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
+from tests.amounts import few_or_many
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.feed.services.world import SENDER
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, pays, served_call
@@ -51,6 +53,28 @@ def test_the_call_that_is_served_pays_once(
     if story.kind is SendKind.POOL:
         assert f"0x{done['withdrawId'].hex()}" == evidence["withdraw_id"]
     assert bridge.outcome_of(served) == "AlreadyDone"
+
+
+@pytest.mark.parametrize("count", few_or_many(6, 200))
+@pytest.mark.one_database
+def test_every_claim_is_paid_to_the_sender(gateway: Gateway, count: int) -> None:
+    """A stranger sends what the evidence answers: the sender of the transfer is paid."""
+    chance = Random(f"claims {count}")
+    for number in range(1, count + 1):
+        story = Story(chance.choice(KINDS), number)
+        people = chance.sample(PEOPLE, chance.randint(1, 6))
+        powers = {key: chance.choice((1, 7, 50, 2**128)) for key in people}
+        bridge = bridge_of(story, powers, version=chance.choice((1, 2)))
+        gateway.take(rotation(story.chain, powers, at=number / 1000 - 200), story.sent(), story.prepared())
+        gateway.take(*(story.signed(key) for key in powers))
+        evidence = gateway.evidence(story)
+        assert evidence["valid"]
+        transaction = evidence["transaction"]
+        assert (transaction["chain_id"], transaction["value"]) == (story.chain, "0")
+        stranger = chance.randbytes(20)
+        data = bytes.fromhex(transaction["data"][2:])
+        bridge.chain.transact(bytes.fromhex(transaction["to"][2:]), data, stranger)
+        assert bridge.balance(bytes.fromhex(SENDER[2:])) == int(evidence["request"]["amount"]) > 0
 
 
 @pytest.mark.one_database
