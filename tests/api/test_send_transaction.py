@@ -253,7 +253,8 @@ def test_send_refuses_a_contract_as_receiver(client: FlaskClient, symbol: str, c
 def test_send_refuses_blocked_accounts(app: Flask, client: FlaskClient, who: str, spelled: str) -> None:
     row = {"address": BLOCKED, "reason": "secret reason"}
     configure(app, sending_network() | {"blocked_addresses": [row]})
-    assert "secret" not in refused(client, "address_blocked", code=1015, **{who: spelled})
+    changes: dict[str, Any] = {who: spelled}
+    assert "secret" not in refused(client, "address_blocked", code=1015, **changes)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +319,8 @@ def test_send_refuses_a_bridge_of_32_bytes(app: Flask, client: FlaskClient, symb
 @pytest.mark.parametrize("who", ["sender", "receiver"])
 @pytest.mark.parametrize("account", [SOLANA, SENDER[2:], SENDER + "00", "vitalik.eth"])
 def test_send_refuses_other_accounts(client: FlaskClient, who: str, account: str) -> None:
-    message = refused(client, "not_evm", **{who: account})
+    changes: dict[str, Any] = {who: account}
+    message = refused(client, "not_evm", **changes)
     assert message == f"{who} is not an account of an EVM chain: send 0x and 40 hex digits"
 
 

@@ -130,6 +130,8 @@ def requests() -> Iterator[Request]:
         yield _get(f"{ESTIMATE}?{query}")
         yield _grpc("EstimateAmt", _estimate_message(query))
         yield {"method": "POST", "path": ESTIMATE, "headers": _FORM, "body": query}
+    for more in ("", "&sender=0x" + "5a" * 20, "&sender=0x" + "5a" * 20 + "&usr_addr=a"):
+        yield _get(f"/v2/getSendTransaction?{QUOTE}{more}")
     yield from _explained()
     yield from _twins(ids)
     yield {**_get(f"{ESTIMATE}?{QUOTE}"), "caller": BLOCKED_CALLER}

@@ -66,7 +66,7 @@ def test_every_estimate_outcome_is_counted(
     estimate(app, amt=0)
     estimate(app, dst_chain_id=12345)
     # A trial in the console does not count.
-    estimate_view(estimate_inputs(database, snapshots, query(), None, None))
+    estimate_view(estimate_inputs(database, snapshots, query(), (), None))
     assert table(database) == {}
     assert estimate_counts.flush() == 4
     assert table(database) == {

@@ -196,8 +196,9 @@ def request_of(query: str) -> EstimateRequest:
 
 def view_of(app: Flask, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
     """As the console makes it, for a caller from anywhere."""
+    accounts = (usr_addr,) if usr_addr else ()
     return estimate_view(
-        estimate_inputs(part_of(app, Database), part_of(app, SnapshotSource), request, usr_addr, None)
+        estimate_inputs(part_of(app, Database), part_of(app, SnapshotSource), request, accounts, None)
     )
 
 

@@ -48,7 +48,7 @@ def report(database: Database, fee: int) -> None:
 
 
 def counting(database: Database, now: datetime) -> BaseFee | None:
-    route = estimate_inputs(*at(database, now), REQUEST, None, None).route
+    route = estimate_inputs(*at(database, now), REQUEST, (), None).route
     assert route is not None
     return route.base_fee
 
