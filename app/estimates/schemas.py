@@ -225,9 +225,9 @@ class SendAnswer(EstimateAnswer):
         Approval, **_NULLABLE, metadata=describe("Sent first. null for native coin, and on an error.")
     )
     transfer_id = fields.String(
-        dump_default="",
+        **_NULLABLE,
         metadata=describe(
-            "Id that the contract gives the transfer.",
+            "Id that the contract gives the transfer. null on an error.",
             "0x3b8a2f0e9c5f1d1c7e0a9f3d2b4c6a8e1f0d9c7b5a3e1f2d4c6b8a0e9f7d5c3b",
         ),
     )

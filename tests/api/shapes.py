@@ -112,7 +112,7 @@ ZEROES: dict[str, dict[str, Any]] = {
 ZEROES[SEND] = ZEROES[ESTIMATE] | {
     "transaction": None,
     "approval": None,
-    "transfer_id": "",
+    "transfer_id": None,
     "valid_until": "",
 }
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]

@@ -179,6 +179,7 @@ def as_json(path: str, answer: bytes) -> dict[str, Any]:
     if path == SEND:
         for name in ("transaction", "approval"):
             values[name] = plain_json(values[name]) if message.HasField(name) else None
+        values["transfer_id"] = values["transfer_id"] or None
     if path == HISTORY:
         values |= plain_json(message) | {"err": values["err"]}
     if path in (CONFIGS, CONFIGS_FOR_ALL):

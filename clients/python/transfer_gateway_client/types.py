@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:3ff834087ce55d16a3ce9f2843cda99ee8d30eb7560dafa498bfcd57f70b871c. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:689065761fd1c6e6536bdf8e3e03a3a32f2ef163abcdb4ea5bd064b897a6fec6. Do not edit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SendAnswer(TypedDict):
     drop_gas_amt: str
     transaction: Transaction | None
     approval: Approval | None
-    transfer_id: str
+    transfer_id: str | None
     valid_until: str
 
 

@@ -55,7 +55,8 @@ def send(made: Object) -> Fields:
         **estimate(made),
         "transaction": or_null(made(TRANSACTION)),
         "approval": or_null(made(approval)),
-        **each(text, "transfer_id valid_until"),
+        "transfer_id": or_null(text),
+        "valid_until": text,
     }
 
 

@@ -283,13 +283,21 @@ def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
 
 def test_pegged_transfers_go_every_way(snapshots: NetworkSnapshots) -> None:
     tiers = (FeeTier(0, 500),)
+
+    def terms(bridge_type: BridgeType, fee: int, *way: Any) -> PeggedTerms:
+        contract, payer, to_chain = way
+        return PeggedTerms(
+            bridge_type, fee, tiers, contract=contract, payer=payer, version=2, to_chain=to_chain
+        )
+
+    deposit, burn, burn_mint = BridgeType.DEPOSIT_MINT, BridgeType.BURN_WITHDRAW, BridgeType.BURN_MINT
     assert snapshots.current().terms.pegged == {
-        ("CELR", 1, 10): PeggedTerms(BridgeType.DEPOSIT_MINT, 7, tiers),
-        ("CELR", 10, 1): PeggedTerms(BridgeType.BURN_WITHDRAW, 8, tiers),
-        ("CELR", 1, 56): PeggedTerms(BridgeType.DEPOSIT_MINT, 7, tiers),
-        ("CELR", 56, 1): PeggedTerms(BridgeType.BURN_WITHDRAW, 8, tiers),
-        ("CELR", 10, 56): PeggedTerms(BridgeType.BURN_MINT, 7, tiers),
-        ("CELR", 56, 10): PeggedTerms(BridgeType.BURN_MINT, 7, tiers),
+        ("CELR", 1, 10): terms(deposit, 7, kit.VAULT, kit.BRIDGE, 10),
+        ("CELR", 10, 1): terms(burn, 8, kit.BRIDGE, kit.VAULT, 0),
+        ("CELR", 1, 56): terms(deposit, 7, kit.VAULT, kit.BRIDGE, 56),
+        ("CELR", 56, 1): terms(burn, 8, kit.BRIDGE, kit.VAULT, 0),
+        ("CELR", 10, 56): terms(burn_mint, 7, kit.BRIDGE, kit.BRIDGE, 56),
+        ("CELR", 56, 10): terms(burn_mint, 7, kit.BRIDGE, kit.BRIDGE, 10),
     }
 
 
@@ -302,7 +310,13 @@ def test_burn_and_mint_needs_both_bridges(
     import_network(*editing, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
     assert pegged[RouteKey("CELR", OPTIMISM, BNB_CHAIN)] == PeggedTerms(
-        BridgeType.BURN_MINT, 99, (FeeTier(0, 1),)
+        BridgeType.BURN_MINT,
+        99,
+        (FeeTier(0, 1),),
+        contract=kit.BRIDGE,
+        payer=kit.BRIDGE,
+        version=2,
+        to_chain=BNB_CHAIN,
     )
     assert pegged[RouteKey("CELR", BNB_CHAIN, OPTIMISM)].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
