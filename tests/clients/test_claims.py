@@ -23,12 +23,13 @@ from tests.grpcweb.node import node
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
-LANGUAGES = ("python", "typescript")
+PROGRAMS = {"python": "claims.py", "python, awaited": "async_claims.py"}
+LANGUAGES = (*PROGRAMS, "typescript")
 
 
 def commands(language: str) -> tuple[list[str], dict[str, str]]:
-    if language == "python":
-        program = clients.PYTHON / "tests" / "claims.py"
+    if language in PROGRAMS:
+        program = clients.PYTHON / "tests" / PROGRAMS[language]
         return [workshop.python(), str(program)], workshop.python_paths()
     return [node(), str(workshop.typescript() / "test" / "claims.js")], {"PATH": os.environ["PATH"]}
 

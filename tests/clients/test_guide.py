@@ -9,12 +9,10 @@ import json
 import os
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -30,14 +28,13 @@ from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
 SNIPPETS = blocks_of("docs/clients.md", "ts", "python")
-QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK = range(6)
+QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK, ASYNCIO = range(7)
 GUIDE = block_of("docs/refund-guide.md", "from transfer_gateway_client ")
 INSTALL = block_of("docs/clients.md", "npm install")
 NPM, PIP = (shlex.split(line) for line in INSTALL.code.splitlines())
 RUN = [*SNIPPETS, GUIDE, INSTALL]
 GATEWAY, NODE = "https://gateway.example", "https://node.example"
 USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5A5a5A5A0017", "0x" + "8".zfill(64)
-COPIED = shutil.ignore_patterns("node_modules", "dist", "build", "__pycache__", "*.egg-info")
 TSC = {
     "compilerOptions": {
         "strict": True, "exactOptionalPropertyTypes": True, "module": "nodenext", "target": "es2022",
@@ -55,8 +52,8 @@ def snippets(language: str) -> list[str]:
 
 
 def test_both_languages_show_the_same() -> None:
-    assert [block.fence for block in SNIPPETS] == ["ts", "python"] * 6
-    for typescript, python in zip(snippets("ts"), snippets("python"), strict=True):
+    assert [block.fence for block in SNIPPETS] == [*(["ts", "python"] * ASYNCIO), "python"]
+    for typescript, python in zip(snippets("ts"), snippets("python")[:ASYNCIO], strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
     assert all(name in GUIDE.code for name in (BASE, NODE, USER, REFUND))
@@ -66,7 +63,7 @@ def test_both_languages_show_the_same() -> None:
 def typescript(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """A project that has installed the client from a folder beside it."""
     folder = tmp_path_factory.mktemp("typescript")
-    shutil.copytree(clients.TYPESCRIPT, folder / "client", ignore=COPIED)
+    shutil.copytree(clients.TYPESCRIPT, folder / "client", ignore=workshop.COPIED)
     project = folder / "project"
     project.mkdir()
     wanted = json.loads((clients.TYPESCRIPT / "package.json").read_text())["devDependencies"]
@@ -91,20 +88,13 @@ def typescript(tmp_path_factory: pytest.TempPathFactory) -> Program:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """An environment that has installed the client, with its extra, from its folder."""
     folder = tmp_path_factory.mktemp("python")
-    uv = str(Path(sys.executable).parent / "uv")
-    environment = folder / "environment"
-    run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
-    path = str(environment / "bin" / "python")
-    pins = str(clients.ROOT / "requirements-dev.txt")
-    shutil.copytree(clients.PYTHON, folder / "clients" / "python", ignore=COPIED)
-    run(uv, *PIP, "--quiet", "--python", path, "-c", pins, cwd=folder)
+    assert PIP[:2] == ["pip", "install"]
+    path = workshop.project(folder, *PIP[2:])
 
     def program(name: str, text: str) -> str:
         file = folder / f"{name}.py"
         file.write_text(text)
-        checked = (*workshop.MYPY, "--python-executable", path, str(file))
-        workshop.python()
-        run(str(clients.ENVIRONMENT / "bin" / "mypy"), *checked, cwd=folder)
+        workshop.check_types(path, file)
         return run(path, str(file), cwd=folder, env={"PATH": os.environ["PATH"]})
 
     return program
@@ -138,6 +128,11 @@ def test_ways_and_following(server: Server, language: str, program: Program) -> 
         f"{REFUND} 8",
         *(f"{before} {after} false" for before, after in pairwise((0, 1, 3, 6, 7, 8))),
     ]
+
+
+def test_asyncio_waits_and_follows(server: Server, python: Program) -> None:
+    output = python("asyncio_of_guide", snippets("python")[ASYNCIO].replace(GATEWAY, server.base))
+    assert output.splitlines() == ["[5, 8]", f"{REFUND} 8"]
 
 
 def test_webhook_is_verified(language: str, program: Program) -> None:

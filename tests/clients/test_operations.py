@@ -51,8 +51,9 @@ def cases(
     ]
 
 
-def test_python_client_requests_every_operation(cases: list[dict[str, Any]]) -> None:
-    workshop.check_python(cases, {})
+@pytest.mark.parametrize("program", ["cases.py", workshop.AWAITED])
+def test_python_client_requests_every_operation(cases: list[dict[str, Any]], program: str) -> None:
+    workshop.check_python(cases, {}, program=program)
 
 
 @pytest.mark.system

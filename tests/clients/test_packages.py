@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -19,6 +20,7 @@ from tests.grpcweb.node import NPM_CI, node, run
 SNIPPET = re.compile(r"^```(?:ts|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINKS = Links("https://git.example.org/you/gateway", "https://docs.example.org/")
 NOWHERE = Links()
+METHODS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PUBLINT, ATTW, TWINE = "publint@0.3.25", "@arethetypeswrong/cli@0.18.5", "twine==6.2.0"
 USES_IT = """
 const {{ Gateway, findWay }} = {load};
@@ -54,16 +56,37 @@ def test_addresses_are_those_of_publisher() -> None:
         assert "://" not in each
 
 
-@pytest.mark.parametrize("folder", [clients.PYTHON, clients.TYPESCRIPT], ids=lambda folder: folder.name)
-def test_snippets_of_readme_are_run(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "snippets"), [(clients.PYTHON, 4), (clients.TYPESCRIPT, 3)], ids=["python", "typescript"]
+)
+def test_snippets_of_readme_are_run(folder: Path, snippets: int) -> None:
     """Each snippet is one of docs/clients.md, all of which run in test_guide.py."""
     readme = source(folder, "README.md")
     shown = SNIPPET.findall(readme)
-    assert len(shown) == 3
+    assert len(shown) == snippets
     assert set(shown) <= set(SNIPPET.findall(source(clients.ROOT, "docs/clients.md")))
     assert "](https://docs.example.org/clients/)" in LINKS.readme(readme)
     assert "](" not in NOWHERE.readme(readme)
     assert "../" not in LINKS.readme(readme) + NOWHERE.readme(readme)
+
+
+def test_python_readme_lists_every_method() -> None:
+    """And every function: the rows of its tables, against the sources."""
+    package = clients.PYTHON / "transfer_gateway_client"
+    body = ast.parse(source(package, "gateway.py")).body
+    faces = [each for each in body if isinstance(each, ast.ClassDef) and "Gateway" in each.name]
+    defined = {each.name for face in faces for each in face.body if isinstance(each, METHODS)}
+    offered = {name for file in ("__init__.py", "evm.py") for name in exported(package / file)}
+    wanted = {name for name in defined | offered if re.fullmatch("[a-z][a-z_]+", name)}
+    rows = re.findall(r"^\| (`[^|]*) \|", source(clients.PYTHON, "README.md"), re.MULTILINE)
+    assert set(re.findall("`([a-z_]+)`", " ".join(rows))) == wanted
+
+
+def exported(file: Path) -> list[str]:
+    names = re.search(r"^__all__ = (\[.*?\])", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert names, file
+    found: list[str] = ast.literal_eval(names[1])
+    return found
 
 
 @pytest.fixture(scope="module")

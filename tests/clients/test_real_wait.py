@@ -54,8 +54,9 @@ def heard(gateway: Server, check: Callable[[list[dict[str, Any]]], None]) -> flo
     return time.monotonic() - happened[0]
 
 
-def test_python_returns_change_at_once(gateway: Server) -> None:
-    assert heard(gateway, lambda cases: workshop.check_python(cases, {})) < SOON
+@pytest.mark.parametrize("program", ["cases.py", workshop.AWAITED])
+def test_python_returns_change_at_once(gateway: Server, program: str) -> None:
+    assert heard(gateway, lambda cases: workshop.check_python(cases, {}, program=program)) < SOON
 
 
 @pytest.mark.system

@@ -19,12 +19,12 @@ from tests.clients.conftest import ThroughNginx
 from tests.clients.scripted import EVENTS, Say, Script, serving
 from tests.deploy.files import free_port
 from tests.serving.reporting import TOKEN, report_events
-from tests.serving.server import Server
 from tests.serving.server import serving as serving_gateway
 
 ID = "0x" + "ab" * 32
 CLIENTS = [
     "python",
+    "python, awaited",
     pytest.param("typescript", marks=pytest.mark.system),
 ]
 
@@ -90,14 +90,19 @@ def test_stream_follows_script(client: str, tmp_path: Path) -> None:
 
 
 def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
-    if client == "python":
-        workshop.check_python(cases, {})
+    if client.startswith("python"):
+        workshop.check_python(cases, {}, program=workshop.AWAITED if client != "python" else "")
     else:
         workshop.check_typescript(cases, {}, folder)
 
 
 @pytest.mark.parametrize(
-    ("client", "way"), [("python", "direct"), pytest.param("typescript", "nginx", marks=pytest.mark.system)]
+    ("client", "way"),
+    [
+        ("python", "direct"),
+        ("python, awaited", "direct"),
+        pytest.param("typescript", "nginx", marks=pytest.mark.system),
+    ],
 )
 def test_stream_survives_reorganisation_and_stop(
     client: str, way: str, sqlite_template: Path, tmp_path: Path, through_nginx: ThroughNginx
@@ -133,7 +138,7 @@ def test_stream_survives_reorganisation_and_stop(
     following = threading.Thread(target=follow)
     with serving_gateway("wsgi:app", tmp_path / "log", **settings) as server:
         following.start()
-        until(lambda: waiting(server) == len(cases), following)
+        until(lambda: server.connections() == len(cases), following)
         report_events(server, in_block(sent(transfer_id), 100, "aa"))
         time.sleep(1)
         report_events(server, event("chain.reorged", timedelta(seconds=30), chain_id=1, from_block=100))
@@ -147,13 +152,6 @@ def test_stream_survives_reorganisation_and_stop(
 
 def in_block(fact: dict[str, Any], number: int, digits: str) -> dict[str, Any]:
     return fact | {"id": f"{fact['id']}:{number}", "block": number, "block_hash": "0x" + digits * 32}
-
-
-def waiting(server: Server) -> int:
-    """How many connections the server has from clients."""
-    port = f":{server.port:04X}"
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[1].endswith(port) and row[3] == "01" for row in rows)
 
 
 def until(holds: Callable[[], bool], while_alive: threading.Thread) -> None:

@@ -217,8 +217,9 @@ def waited(check: Callable[[list[dict[str, Any]]], None]) -> None:
         looks(script)
 
 
-def test_python_waits() -> None:
-    waited(lambda cases: workshop.check_python(cases, {}))
+@pytest.mark.parametrize("program", ["cases.py", workshop.AWAITED])
+def test_python_waits(program: str) -> None:
+    waited(lambda cases: workshop.check_python(cases, {}, program=program))
 
 
 @pytest.mark.system

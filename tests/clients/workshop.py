@@ -16,6 +16,10 @@ from tests.grpcweb.node import install, locked, node, run
 
 WORKSHOP = clients.ROOT / ".tmp" / "clients"
 TYPESCRIPT = WORKSHOP / "typescript"
+AWAITED = "async_cases.py"
+"""The program of the Python client that awaits what ``cases.py`` calls."""
+
+COPIED = shutil.ignore_patterns("node_modules", "dist", "build", "__pycache__", "*.egg-info")
 MYPY = ("--strict", "--config-file", os.devnull, "--cache-dir", str(WORKSHOP / "mypy-cache"))
 
 Case = Mapping[str, Any]
@@ -63,21 +67,43 @@ def python_paths() -> dict[str, str]:
     return paths | trusted
 
 
+def project(folder: Path, *packages: str) -> str:
+    """The interpreter of an environment that has installed packages in the folder as a user does, in the
+    pinned versions; ``./clients/python`` is a copy of the client.
+    """
+    uv, path = str(Path(sys.executable).parent / "uv"), str(folder / "environment" / "bin" / "python")
+    run(uv, "venv", "--quiet", "--python", sys.executable, str(folder / "environment"))
+    shutil.copytree(clients.PYTHON, folder / "clients" / "python", ignore=COPIED)
+    pins = str(clients.ROOT / "requirements-dev.txt")
+    run(uv, "pip", "install", "--quiet", "--python", path, "-c", pins, *packages, cwd=folder)
+    return path
+
+
+def check_types(interpreter: str, file: Path) -> None:
+    """mypy accepts a program of the environment's, strictly."""
+    python()
+    mypy = str(clients.ENVIRONMENT / "bin" / "mypy")
+    run(mypy, *MYPY, "--python-executable", interpreter, str(file), cwd=file.parent)
+
+
 def ask_python(
-    cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False
+    cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False, program: str = ""
 ) -> list[dict[str, Any]]:
     """What the Python client makes of the cases. Without ``evm`` our own interpreter has all it needs."""
-    program = clients.PYTHON / "tests" / ("evm_cases.py" if evm else "cases.py")
+    file = clients.PYTHON / "tests" / (program or ("evm_cases.py" if evm else "cases.py"))
     given = json.dumps({"documents": documents, "cases": [_plain(case) for case in cases]})
-    said = run(python() if evm else sys.executable, str(program), input=given, env=python_paths())
+    said = run(python() if evm else sys.executable, str(file), input=given, env=python_paths())
     results: list[dict[str, Any]] = json.loads(said)
     return results
 
 
-def check_python(cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False) -> None:
+def check_python(
+    cases: Sequence[Case], documents: Mapping[str, Any], *, evm: bool = False, program: str = ""
+) -> None:
     """Every case has the result that it expects."""
     wrong = []
-    for case, result in zip(cases, ask_python(cases, documents, evm=evm), strict=True):
+    results = ask_python(cases, documents, evm=evm, program=program)
+    for case, result in zip(cases, results, strict=True):
         expected = case["expect"]
         if "error" in expected:
             good = result.get("error") == expected["error"] and expected.get("says", "") in result["says"]

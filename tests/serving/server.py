@@ -68,6 +68,12 @@ class Server:
             time.sleep(0.02)
         return found
 
+    def connections(self) -> int:
+        """How many it has from clients."""
+        port = f":{self.port:04X}"
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return sum(row[1].endswith(port) and row[3] == "01" for row in rows)
+
     def stop(self) -> int:
         """Let it finish what it is doing and end. Returns its exit code."""
         self.process.send_signal(signal.SIGTERM)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -55,10 +57,13 @@ class _Reader:
     def __init__(self, last_id: str) -> None:
         self.pause: float | None = None
         self._id, self._name, self._data = last_id, "", ""
+        self._rest = b""
 
-    def changes(self, lines: Iterable[str]) -> Iterator[tuple[str, Change | None]]:
-        """Each event with its id. A comment is none, and moves the id as well."""
-        for line in lines:
+    def changes(self, piece: bytes) -> Iterator[tuple[str, Change | None]]:
+        """Each event with its id that a piece of the stream ends. A comment is none, and moves the id as
+        well.
+        """
+        for line in self._lines(piece):
             if line:
                 self._note(line)
                 continue
@@ -69,6 +74,12 @@ class _Reader:
                 change = _status_event(self._id, json.loads(self._data))
             yield self._id, change
             self._name = self._data = ""
+
+    def _lines(self, piece: bytes) -> Iterator[str]:
+        """Other characters that end lines elsewhere may be within one."""
+        *whole, self._rest = (self._rest + piece).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r").decode("utf-8", "replace")
 
     def _note(self, line: str) -> None:
         name, _, value = line.partition(":")
@@ -83,7 +94,49 @@ class _Reader:
             self.pause = int(value) / 1000
 
 
-class EventStream:
+class _Stream:
+    """How a stream connects, and when again. Its two faces do it."""
+
+    def __init__(
+        self, url: str, about: Mapping[str, str], headers: Mapping[str, str], last_id: str | None
+    ) -> None:
+        self._url, self._about, self._headers = url, about, headers
+        self.last_id = last_id
+        self._pause = FIRST_PAUSE
+
+    def _request(self) -> dict[str, Any]:
+        """The arguments of ``stream`` of httpx."""
+        headers = {**self._headers, "Accept": "text/event-stream"}
+        if self.last_id is not None:
+            headers["Last-Event-ID"] = self.last_id
+        return {
+            "method": "GET",
+            "url": self._url,
+            "params": dict(self._about),
+            "headers": headers,
+            "timeout": httpx.Timeout(20, read=SILENCE_SECONDS),
+        }
+
+    def _handled(self, position: str, reader: _Reader) -> None:
+        self.last_id = position
+        self._pause = reader.pause or FIRST_PAUSE
+
+    def _seconds(self, error: httpx.TransportError | GatewayError | None) -> float:
+        """The time until the next connection; without an error the server was stopped.
+
+        :raises GatewayError: what connecting again does not change.
+        """
+        seconds = self._pause
+        if isinstance(error, GatewayError):
+            if not error.is_temporary:
+                raise error
+            seconds = error.retry_after or self._pause
+        self._pause = min(self._pause * GROWTH, LONGEST_PAUSE)
+        # Not all clients of a server that was stopped at the same moment.
+        return seconds * random.uniform(1, 1.5)  # noqa: S311  no secret
+
+
+class EventStream(_Stream):
     """An iterator over the changes of a transfer or an account; it connects again until it is left.
 
     ``last_id`` is up to where all was handled: also through times in which nothing happened. Store it to go
@@ -98,9 +151,8 @@ class EventStream:
         headers: Mapping[str, str],
         last_id: str | None,
     ) -> None:
-        self._http, self._url, self._about, self._headers = http, url, about, headers
-        self.last_id = last_id
-        self._pause = FIRST_PAUSE
+        super().__init__(url, about, headers, last_id)
+        self._http = http
 
     def __iter__(self) -> Iterator[Change]:
         """Every change, the next ones as they happen.
@@ -108,46 +160,79 @@ class EventStream:
         :raises GatewayError: what connecting again does not change, such as ``path_not_found``.
         """
         while True:
+            error: httpx.TransportError | GatewayError | None = None
             try:
                 yield from self._connected()
-                seconds = self._pause  # the server was stopped
-            except httpx.TransportError:
-                seconds = self._pause
-            except GatewayError as error:
-                if not error.is_temporary:
-                    raise
-                seconds = error.retry_after or self._pause
-            self._pause = min(self._pause * GROWTH, LONGEST_PAUSE)
-            # Not all clients of a server that was stopped at the same moment.
-            time.sleep(seconds * random.uniform(1, 1.5))  # noqa: S311  no secret
+            except (httpx.TransportError, GatewayError) as failed:
+                error = failed
+            time.sleep(self._seconds(error))
 
     def _connected(self) -> Iterator[Change]:
-        headers = {**self._headers, "Accept": "text/event-stream"}
-        if self.last_id is not None:
-            headers["Last-Event-ID"] = self.last_id
-        timeout = httpx.Timeout(20, read=SILENCE_SECONDS)
-        with self._http.stream(
-            "GET", self._url, params=dict(self._about), headers=headers, timeout=timeout
-        ) as response:
-            if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+        with self._http.stream(**self._request()) as response:
+            if not _is_stream(response):
                 response.read()
-                checked(response)
-                raise GatewayError(500, "no stream of a gateway", "", response.status_code, None)
+                raise _refused(response)
             reader = _Reader(self.last_id or "")
-            for position, change in reader.changes(_lines(response)):
-                if change is not None:
-                    yield change
-                self.last_id = position  # who leaves before has not handled it
-                self._pause = reader.pause or FIRST_PAUSE
+            for piece in response.iter_bytes():
+                for position, change in reader.changes(piece):
+                    if change is not None:
+                        yield change
+                    self._handled(position, reader)  # who leaves before has not
 
 
-def _lines(response: httpx.Response) -> Iterator[str]:
-    """The lines of a stream. Other characters that end lines elsewhere may be within one."""
-    rest = b""
-    for piece in response.iter_bytes():
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r").decode("utf-8", "replace")
+class AsyncEventStream(_Stream):
+    """The same with ``async for``. Its connection is closed when the loop is left or the task cancelled."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        url: str,
+        about: Mapping[str, str],
+        headers: Mapping[str, str],
+        last_id: str | None,
+    ) -> None:
+        super().__init__(url, about, headers, last_id)
+        self._http = http
+
+    async def __aiter__(self) -> AsyncIterator[Change]:
+        """Every change, the next ones as they happen.
+
+        :raises GatewayError: what connecting again does not change, such as ``path_not_found``.
+        """
+        while True:
+            error: httpx.TransportError | GatewayError | None = None
+            try:
+                async with aclosing(self._connected()) as changes:
+                    async for change in changes:
+                        yield change
+            except (httpx.TransportError, GatewayError) as failed:
+                error = failed
+            await asyncio.sleep(self._seconds(error))
+
+    async def _connected(self) -> AsyncGenerator[Change, None]:
+        async with self._http.stream(**self._request()) as response:
+            if not _is_stream(response):
+                await response.aread()
+                raise _refused(response)
+            reader = _Reader(self.last_id or "")
+            async for piece in response.aiter_bytes():
+                for position, change in reader.changes(piece):
+                    if change is not None:
+                        yield change
+                    self._handled(position, reader)  # who leaves before has not
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    kind: str = response.headers.get("Content-Type", "")
+    return kind.startswith("text/event-stream")
+
+
+def _refused(response: httpx.Response) -> GatewayError:
+    try:
+        checked(response)
+    except GatewayError as error:
+        return error
+    return GatewayError(500, "no stream of a gateway", "", response.status_code, None)
 
 
 def _status_event(position: str, event: Mapping[str, Any]) -> StatusEvent:

@@ -1,28 +1,33 @@
-"""The gateway's operations over HTTP. Answers are the gateway's JSON, typed as ``types`` has it."""
+"""The gateway's operations over HTTP. Answers are the gateway's JSON, typed as ``types`` has it.
+
+``Gateway`` and ``AsyncGateway`` are two faces of ``operations``: the same methods, the second's are awaited.
+"""
 
 from __future__ import annotations
 
-import time
-from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NotRequired, Self, TypedDict, Unpack, cast
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 
-from transfer_gateway_client.answers import checked
-from transfer_gateway_client.events import EventStream
+from transfer_gateway_client import operations
+from transfer_gateway_client.events import AsyncEventStream, EventStream
+from transfer_gateway_client.operations import (
+    REFUND,
+    TERMINAL,
+    USERS_TURN,
+    EstimateQuestion,
+    Request,
+    State,
+)
 from transfer_gateway_client.types import (
     ConfigsAnswer,
     EstimateAnswer,
     EvidenceAnswer,
     ExplainedAnswer,
     FindAnswer,
-    HistoryAnswer,
     HistoryTransfer,
-    LatencyAnswer,
     LatencyStatsAnswer,
-    StatusAnswer,
     StatusesAnswer,
     WebhookBody,
     WebhooksAnswer,
@@ -30,56 +35,38 @@ from transfer_gateway_client.types import (
 )
 from transfer_gateway_client.ways import Way, ways
 
-TERMINAL = frozenset({2, 5, 10})
-"""Statuses after which nothing comes, for gateways that do not say so in a header."""
+__all__ = ["REFUND", "TERMINAL", "USERS_TURN", "AsyncGateway", "EstimateQuestion", "Gateway", "State"]
 
-USERS_TURN = frozenset({6, 8})
-"""Statuses that wait for the user."""
+T = TypeVar("T")
 
-_Query = dict[str, str | int]
-
-REFUND = 1
-"""``withdraw_type`` of a request for a refund."""
+TIMEOUT = 20
+"""Seconds to connect, and between two bytes of an answer."""
 
 
-@dataclass(frozen=True)
-class State:
-    """Where a transfer is.
+class _Face:
+    """What both faces know of their gateway."""
 
-    ``terminal``: whether its end is final; ``final_by`` is then ``block``, or ``reported`` without one.
-    ``next_actor`` is ``network``, ``user`` or ``nobody``. ``next_poll_seconds`` is when to request again, and
-    ``as_of`` how new the gateway's facts are (RFC 3339); both are None where the gateway does not say.
-    """
+    def __init__(self, base_url: str, api_key: str | None) -> None:
+        self._base = base_url.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._configs = operations.Configs()
 
-    transfer_id: str
-    answer: StatusAnswer
-    terminal: bool
-    next_actor: str
-    next_poll_seconds: float | None
-    as_of: str | None
-    final_by: str | None = None
+    def _sent(self, request: Request[Any]) -> dict[str, Any]:
+        """The arguments of ``request`` of httpx."""
+        headers = {**self._headers, **request.headers}
+        return {
+            "method": request.method,
+            "url": self._base + request.path,
+            "headers": headers,
+            **request.options,
+        }
 
     @property
-    def status(self) -> int:
-        """TransferHistoryStatus."""
-        return self.answer["status"]
+    def _events(self) -> str:
+        return f"{self._base}/v2/transferEvents"
 
 
-class EstimateQuestion(TypedDict):
-    """The parameters of an estimate: ``amount`` in the source token's smallest unit, the tolerance in
-    parts per million.
-    """
-
-    src_chain_id: int
-    dst_chain_id: int
-    token_symbol: str
-    amount: int
-    slippage_tolerance: int
-    usr_addr: NotRequired[str | None]
-    is_pegged: NotRequired[bool | None]
-
-
-class Gateway:
+class Gateway(_Face):
     """A gateway at a base address, such as ``https://gateway.example``.
 
     :param api_key: for callers with limits of their own.
@@ -89,11 +76,9 @@ class Gateway:
     def __init__(
         self, base_url: str, *, api_key: str | None = None, http: httpx.Client | None = None
     ) -> None:
-        self._base = base_url.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._http = http or httpx.Client(timeout=20)
+        super().__init__(base_url, api_key)
+        self._http = http or httpx.Client(timeout=TIMEOUT)
         self._owned = http is None
-        self._configs: tuple[str, ConfigsAnswer] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -108,16 +93,7 @@ class Gateway:
 
     def configs(self) -> ConfigsAnswer:
         """What can be transferred where. An answer that has not changed is not loaded again."""
-        known = self._configs
-        response = self._send(
-            "GET", "/v2/getTransferConfigs", headers={"If-None-Match": known[0]} if known else {}
-        )
-        if known and response.status_code == httpx.codes.NOT_MODIFIED:
-            return known[1]
-        answer = cast(ConfigsAnswer, checked(response))
-        if etag := response.headers.get("ETag"):
-            self._configs = etag, answer
-        return answer
+        return self._answer(self._configs.request())
 
     def ways(self) -> Iterator[Way]:
         """Every way that the gateway offers now, pegged ones first."""
@@ -125,41 +101,35 @@ class Gateway:
 
     def estimate(self, **question: Unpack[EstimateQuestion]) -> EstimateAnswer:
         """What a transfer would bring."""
-        return cast(EstimateAnswer, self._get("/v2/estimateAmt", _estimate_query(question)))
+        return self._answer(operations.estimate(question))
 
     def explain_estimate(self, **question: Unpack[EstimateQuestion]) -> ExplainedAnswer:
         """How an estimate of the same comes about. One that is refused is no error here: see ``refusal``."""
-        return cast(ExplainedAnswer, self._get("/v2/explainEstimate", _estimate_query(question)))
+        return self._answer(operations.explain_estimate(question))
 
     def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
         """The median time of transfers of the last seven days, in seconds.
 
         :raises GatewayError: ``no_latency_data``, where there was none.
         """
-        query: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
-        found = cast(LatencyAnswer, self._get("/v2/getLatest7DayTransferLatencyForQuery", query))
-        return found["median_transfer_latency_in_second"]
+        return self._answer(operations.latency(src_chain_id, dst_chain_id))
 
     def latency_stats(
         self, src_chain_id: int, dst_chain_id: int, token_symbol: str | None = None
     ) -> LatencyStatsAnswer:
         """Median and percentiles of the same, in seconds; of one token where it is given."""
-        query: _Query = {"src_chain_id": src_chain_id, "dst_chain_id": dst_chain_id}
-        if token_symbol is not None:
-            query["token_symbol"] = token_symbol
-        return cast(LatencyStatsAnswer, self._get("/v2/getTransferLatencyStats", query))
+        return self._answer(operations.latency_stats(src_chain_id, dst_chain_id, token_symbol))
 
     def history(self, accounts: str | Sequence[str], *, page_size: int = 50) -> Iterator[HistoryTransfer]:
         """The transfers that these senders or receivers (up to 20) have, the newest first, page after
         page.
         """
-        names = accounts if isinstance(accounts, str) else ",".join(accounts)
-        query: _Query = {"acct_addr": names, "page_size": page_size, "next_page_token": ""}
+        page = ""
         while True:
-            page = cast(HistoryAnswer, self._get("/v2/transferHistory", query))
-            yield from page["history"]
-            query["next_page_token"] = page["next_page_token"]
-            if not page["next_page_token"]:
+            answer = self._answer(operations.history(accounts, page_size, page))
+            yield from answer["history"]
+            page = answer["next_page_token"]
+            if not page:
                 return
 
     def events(
@@ -169,105 +139,150 @@ class Gateway:
 
         :param last_id: the ``id`` of the last event that was handled: the stream goes on after it.
         """
-        if (transfer_id is None) == (account is None):
-            raise ValueError("give either transfer_id or account")
-        about = {"transfer_id": transfer_id} if account is None else {"account": account}
-        url = f"{self._base}/v2/transferEvents"
-        return EventStream(self._http, url, {k: v for k, v in about.items() if v}, self._headers, last_id)
+        about = operations.events(transfer_id, account)
+        return EventStream(self._http, self._events, about, self._headers, last_id)
 
     def status(self, transfer_id: str, *, timeout: float | None = None) -> State:
         """``timeout`` is in seconds until ``httpx.TimeoutException``; by default that of ``http``."""
-        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-        body = {"transfer_id": transfer_id}
-        return _state(transfer_id, self._send("POST", "/v2/getTransferStatus", json=body, **options))
+        return self._answer(operations.status(transfer_id, timeout))
 
     def statuses(self, transfer_ids: Sequence[str]) -> StatusesAnswer:
         """Where up to 100 transfers are, all of one moment. Each has its own ``err``."""
-        body = {"transfer_ids": [*transfer_ids]}
-        return cast(StatusesAnswer, checked(self._send("POST", "/v2/getTransferStatuses", json=body)))
+        return self._answer(operations.statuses(transfer_ids))
 
     def wait_status(
         self, transfer_id: str, after_status: int, seconds: int, *, timeout: float | None = None
     ) -> State:
         """The same, answered when the status is another one, or after so many seconds (at most 30)."""
-        query = {"transfer_id": transfer_id, "after_status": after_status, "timeout": seconds}
-        path = "/v2/waitTransferStatus"
-        return _state(transfer_id, self._send("GET", path, params=query, timeout=timeout or seconds + 15))
+        return self._answer(operations.wait_status(transfer_id, after_status, seconds, timeout))
 
     def find(self, key: str, lang: str | None = None) -> FindAnswer:
         """The transfers behind an id, or behind the hash of a transaction.
 
         :param lang: a language, such as ``es``: then each has its ``words`` for users in it.
         """
-        query: dict[str, str | int] = {"key": key}
-        if lang is not None:
-            query["lang"] = lang
-        return cast(FindAnswer, self._get("/v2/getTransfer", query))
+        return self._answer(operations.find(key, lang))
 
     def evidence(self, transfer_id: str) -> EvidenceAnswer:
         """The evidence of a refund. ``evm.verify_evidence`` checks it."""
-        return cast(EvidenceAnswer, self._get("/v2/getRefundEvidence", {"transfer_id": transfer_id}))
+        return self._answer(operations.evidence(transfer_id))
 
     def ask_for_refund(self, transfer_id: str) -> WithdrawAnswer:
         """Request the refund of a transfer at status 6. Another request changes nothing."""
-        body = {"withdraw_req": b64encode(_refund_request(transfer_id, int(time.time()))).decode()}
-        return cast(WithdrawAnswer, checked(self._send("POST", "/v2/withdrawLiquidity", json=body)))
+        return self._answer(operations.ask_for_refund(transfer_id))
 
     def webhooks(self) -> WebhooksAnswer:
         """The webhooks of the API key, the oldest first. Like the two below it needs a key."""
-        return cast(WebhooksAnswer, self._get("/v2/webhooks", {}))
+        return self._answer(operations.webhooks())
 
     def create_webhook(self, webhook: WebhookBody) -> WebhooksAnswer:
         """Have events posted to a URL. Store the ``secret`` of the answer: it is not shown again."""
-        return cast(WebhooksAnswer, checked(self._send("POST", "/v2/webhooks", json=webhook)))
+        return self._answer(operations.create_webhook(webhook))
 
     def remove_webhook(self, webhook_id: str) -> WebhooksAnswer:
         """Have nothing more posted there; those that are left."""
-        return cast(WebhooksAnswer, checked(self._send("DELETE", "/v2/webhooks", params={"id": webhook_id})))
+        return self._answer(operations.remove_webhook(webhook_id))
 
-    def _get(self, path: str, query: _Query) -> object:
-        return checked(self._send("GET", path, params=query))
-
-    def _send(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
-    ) -> httpx.Response:
-        sent = {**self._headers, **(headers or {})}
-        return self._http.request(method, self._base + path, headers=sent, **options)
+    def _answer(self, request: Request[T]) -> T:
+        return request.read(self._http.request(**self._sent(request)))
 
 
-def _estimate_query(question: EstimateQuestion) -> _Query:
-    query: _Query = {"amt": str(question["amount"])}
-    for name, value in question.items():
-        if name != "amount" and value is not None:
-            query[name] = str(value).lower() if isinstance(value, bool) else cast(str | int, value)
-    return query
+class AsyncGateway(_Face):
+    """The same for asyncio: the methods of ``Gateway``, which describes each, are awaited.
 
+    ``ways``, ``history`` and ``events`` are iterated with ``async for``. A call that is cancelled closes its
+    connection.
 
-def _state(transfer_id: str, response: httpx.Response) -> State:
-    answer = cast(StatusAnswer, checked(response))
-    status, said = answer["status"], response.headers
-    actor = "nobody" if status in TERMINAL else "user" if status in USERS_TURN else "network"
-    seconds = said.get("X-Transfer-Next-Poll-Seconds", "")
-    return State(
-        transfer_id,
-        answer,
-        terminal=said.get("X-Transfer-Terminal", str(status in TERMINAL)).lower() == "true",
-        next_actor=said.get("X-Transfer-Next-Actor", actor),
-        next_poll_seconds=float(seconds) if seconds.isdecimal() else None,
-        as_of=said.get("X-Transfer-As-Of"),
-        final_by=said.get("X-Transfer-Final-By"),
-    )
+    :param http: a client to use instead of an own one; the caller closes it. The own one has as many
+        connections as there are calls at a time, for one that waits has its connection until it is answered.
+    """
 
+    def __init__(
+        self, base_url: str, *, api_key: str | None = None, http: httpx.AsyncClient | None = None
+    ) -> None:
+        super().__init__(base_url, api_key)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        self._http = http or httpx.AsyncClient(timeout=TIMEOUT, limits=limits)
+        self._owned = http is None
 
-def _refund_request(transfer_id: str, number: int) -> bytes:
-    """The message ``WithdrawReq`` of proto/refund.proto: xfer_id, req_id and withdraw_type."""
-    name = transfer_id.encode()
-    return b"\x0a" + bytes([len(name)]) + name + b"\x20" + _varint(number) + b"\x28" + _varint(REFUND)
+    async def __aenter__(self) -> Self:
+        return self
 
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*parts, value])
+    async def aclose(self) -> None:
+        """Close the connections of its own client."""
+        if self._owned:
+            await self._http.aclose()
+
+    async def configs(self) -> ConfigsAnswer:
+        return await self._answer(self._configs.request())
+
+    async def ways(self) -> AsyncIterator[Way]:
+        for way in ways(await self.configs()):
+            yield way
+
+    async def estimate(self, **question: Unpack[EstimateQuestion]) -> EstimateAnswer:
+        return await self._answer(operations.estimate(question))
+
+    async def explain_estimate(self, **question: Unpack[EstimateQuestion]) -> ExplainedAnswer:
+        return await self._answer(operations.explain_estimate(question))
+
+    async def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
+        return await self._answer(operations.latency(src_chain_id, dst_chain_id))
+
+    async def latency_stats(
+        self, src_chain_id: int, dst_chain_id: int, token_symbol: str | None = None
+    ) -> LatencyStatsAnswer:
+        return await self._answer(operations.latency_stats(src_chain_id, dst_chain_id, token_symbol))
+
+    async def history(
+        self, accounts: str | Sequence[str], *, page_size: int = 50
+    ) -> AsyncIterator[HistoryTransfer]:
+        page = ""
+        while True:
+            answer = await self._answer(operations.history(accounts, page_size, page))
+            for transfer in answer["history"]:
+                yield transfer
+            page = answer["next_page_token"]
+            if not page:
+                return
+
+    def events(
+        self, *, transfer_id: str | None = None, account: str | None = None, last_id: str | None = None
+    ) -> AsyncEventStream:
+        about = operations.events(transfer_id, account)
+        return AsyncEventStream(self._http, self._events, about, self._headers, last_id)
+
+    async def status(self, transfer_id: str, *, timeout: float | None = None) -> State:
+        return await self._answer(operations.status(transfer_id, timeout))
+
+    async def statuses(self, transfer_ids: Sequence[str]) -> StatusesAnswer:
+        return await self._answer(operations.statuses(transfer_ids))
+
+    async def wait_status(
+        self, transfer_id: str, after_status: int, seconds: int, *, timeout: float | None = None
+    ) -> State:
+        return await self._answer(operations.wait_status(transfer_id, after_status, seconds, timeout))
+
+    async def find(self, key: str, lang: str | None = None) -> FindAnswer:
+        return await self._answer(operations.find(key, lang))
+
+    async def evidence(self, transfer_id: str) -> EvidenceAnswer:
+        return await self._answer(operations.evidence(transfer_id))
+
+    async def ask_for_refund(self, transfer_id: str) -> WithdrawAnswer:
+        return await self._answer(operations.ask_for_refund(transfer_id))
+
+    async def webhooks(self) -> WebhooksAnswer:
+        return await self._answer(operations.webhooks())
+
+    async def create_webhook(self, webhook: WebhookBody) -> WebhooksAnswer:
+        return await self._answer(operations.create_webhook(webhook))
+
+    async def remove_webhook(self, webhook_id: str) -> WebhooksAnswer:
+        return await self._answer(operations.remove_webhook(webhook_id))
+
+    async def _answer(self, request: Request[T]) -> T:
+        return request.read(await self._http.request(**self._sent(request)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, overload
 
 import httpx
 
 from transfer_gateway_client.answers import GatewayError
-from transfer_gateway_client.gateway import Gateway, State
+from transfer_gateway_client.faces import Either, Steps, finish
+from transfer_gateway_client.gateway import AsyncGateway, Gateway, State
 
 LONGEST_WAIT = 30
 ANSWERED_WITHIN = 20
@@ -28,9 +31,17 @@ class WaitTimeout(TimeoutError):
     """It is not over by the time that was given."""
 
 
+@overload
 def wait_until_done(
     gateway: Gateway, transfer_id: str, *, timeout: float = 3600, unknown_for: float = 600
-) -> State:
+) -> State: ...
+@overload
+def wait_until_done(
+    gateway: AsyncGateway, transfer_id: str, *, timeout: float = 3600, unknown_for: float = 600
+) -> Coroutine[Any, Any, State]: ...
+def wait_until_done(
+    gateway: Gateway | AsyncGateway, transfer_id: str, *, timeout: float = 3600, unknown_for: float = 600
+) -> Either[State]:
     """Wait until the transfer's end is final, or until the user has to request a refund (6) or claim it (8).
 
     :param timeout: seconds to wait at most.
@@ -47,6 +58,7 @@ def wait_until_done(
     )
 
 
+@overload
 def wait_until(
     gateway: Gateway,
     transfer_id: str,
@@ -54,19 +66,49 @@ def wait_until(
     *,
     timeout: float = 3600,
     unknown_for: float = 600,
-) -> State:
+) -> State: ...
+@overload
+def wait_until(
+    gateway: AsyncGateway,
+    transfer_id: str,
+    arrived: Callable[[State], bool],
+    *,
+    timeout: float = 3600,
+    unknown_for: float = 600,
+) -> Coroutine[Any, Any, State]: ...
+def wait_until(
+    gateway: Gateway | AsyncGateway,
+    transfer_id: str,
+    arrived: Callable[[State], bool],
+    *,
+    timeout: float = 3600,
+    unknown_for: float = 600,
+) -> Either[State]:
     """Wait until ``arrived`` says so of a state. The rest is as in ``wait_until_done``."""
+    awaited = isinstance(gateway, AsyncGateway)
+    sleep = asyncio.sleep if awaited else time.sleep
+    return finish(_steps(gateway, transfer_id, arrived, timeout, unknown_for, sleep), awaited=awaited)
+
+
+def _steps(
+    gateway: Gateway | AsyncGateway,
+    transfer_id: str,
+    arrived: Callable[[State], bool],
+    timeout: float,
+    unknown_for: float,
+    sleep: Callable[[float], object],
+) -> Steps[State]:
     wait = _Wait(gateway, transfer_id, timeout, unknown_for)
     while wait.left > 0:
         try:
-            state = wait.request()
+            state: State = yield wait.request()
         except (GatewayError, httpx.TransportError) as error:
             seconds = wait.after_error(error)
         else:
             if arrived(state):
                 return state
             seconds = wait.after(state)
-        time.sleep(max(0.0, min(seconds, wait.left)))
+        yield sleep(max(0.0, min(seconds, wait.left)))
     status = wait.seen.status if wait.seen else "unknown"
     raise WaitTimeout(f"{transfer_id} is at status {status} after {timeout} s")
 
@@ -74,7 +116,9 @@ def wait_until(
 class _Wait:
     """How to send the next request, and when, in seconds: 0 is at once."""
 
-    def __init__(self, gateway: Gateway, transfer_id: str, timeout: float, unknown_for: float) -> None:
+    def __init__(
+        self, gateway: Gateway | AsyncGateway, transfer_id: str, timeout: float, unknown_for: float
+    ) -> None:
         self._gateway, self._transfer_id = gateway, transfer_id
         self._began, self._timeout, self._unknown_for = time.monotonic(), timeout, unknown_for
         self._requested, self._pause = self._began, FIRST_PAUSE
@@ -85,7 +129,7 @@ class _Wait:
     def left(self) -> float:
         return self._began + self._timeout - time.monotonic()
 
-    def request(self) -> State:
+    def request(self) -> Either[State]:
         """By the gateway's wait where it has one; the first time, and while too many wait, by the status."""
         self._requested, seen = time.monotonic(), self.seen
         self._waiting = seen is not None and self._waits and not self._busy
