@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -20,7 +20,7 @@ from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
 from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil
-from demo.chains import DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS, prepare
+from demo.chains import DELAYED_OVER, LEFT, OLD, PEG, PLENTY, RIGHT, TRI, USERS, prepare
 from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.wallet import wallet
@@ -64,6 +64,14 @@ class Stage:
     def transactions(self, chain: int, sender: bytes) -> int:
         """How many an account has sent."""
         return int(self.nodes[chain].rpc("eth_getTransactionCount", f"0x{sender.hex()}", "pending"), 16)
+
+    def receipt(self, chain: int, tx_hash: str) -> Mapping[str, Any]:
+        """What became of a transaction, once it is in a block."""
+        deadline = time.monotonic() + SECONDS
+        while (found := self.nodes[chain].receipt(tx_hash)) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        return found
 
     def begun(self, planned: dict[str, Send]) -> list[Life]:
         """The transfers as soon as they are to be refunded; asking and claiming is the client's."""
@@ -124,8 +132,10 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
         app = create_app(make_settings(url))
         with app.app_context():
             with writing(part_of(app, Database).engine) as connection:
-                network = read_rows(document(VALIDATORS, block_delays=(1, 2), **watched))
-                import_within(connection, network, part_of(app, Database).clock())
+                network = document(VALIDATORS, block_delays=(1, 2), **watched)
+                for pool in network["pools"]:
+                    pool["liquidity_added"] = str(PLENTY)
+                import_within(connection, read_rows(network), part_of(app, Database).clock())
             db.engine.dispose()
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}
         # All the users are one caller here.

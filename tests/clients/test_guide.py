@@ -17,7 +17,7 @@ from itertools import pairwise
 import pytest
 
 from app.values.crypto import checksum_address
-from demo.chains import LEFT
+from demo.chains import DEPLOYER, LEFT, PLENTY, RIGHT, USDX, USERS
 from scripts import clients
 from tests.clients import workshop
 from tests.clients.deliveries import BODY, SECRET, signature
@@ -28,7 +28,7 @@ from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
 SNIPPETS = blocks_of("docs/clients.md", "ts", "python")
-QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK, ASYNCIO = range(7)
+QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK, SEND, ASYNCIO = range(8)
 GUIDE = block_of("docs/refund-guide.md", "from transfer_gateway_client ")
 INSTALL = block_of("docs/clients.md", "npm install")
 NPM, PIP = (shlex.split(line) for line in INSTALL.code.splitlines())
@@ -52,8 +52,8 @@ def snippets(language: str) -> list[str]:
 
 
 def test_both_languages_show_the_same() -> None:
-    assert [block.fence for block in SNIPPETS] == [*(["ts", "python"] * ASYNCIO), "python"]
-    for typescript, python in zip(snippets("ts"), snippets("python")[:ASYNCIO], strict=True):
+    assert [block.fence for block in SNIPPETS] == [*(["ts", "python"] * SEND), "python", "python"]
+    for typescript, python in zip(snippets("ts"), snippets("python")[:SEND], strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
     assert all(name in GUIDE.code for name in (BASE, NODE, USER, REFUND))
@@ -163,6 +163,23 @@ def test_refund_is_claimed_by_client(stage: Stage, language: str, program: Progr
 def test_refund_is_claimed_by_guide(stage: Stage, python: Program) -> None:
     output, sender = claimed(stage, python, GUIDE.code)
     assert stage.sender(LEFT, output.strip()) == sender
+
+
+@pytest.mark.system
+def test_quote_is_sent(stage: Stage, python: Program) -> None:
+    """The guide's own account, chains and token are others on the local chains."""
+    text, user = snippets("python")[SEND], USERS[0]
+    chains = [("src_chain_id=1,", f"src_chain_id={LEFT},"), ("dst_chain_id=56,", f"dst_chain_id={RIGHT},")]
+    places = [(GATEWAY, stage.base), (NODE, stage.wallets[LEFT]), (USER, checksum_address(user))]
+    USDX.call(DEPLOYER, "mint", user, PLENTY).send(stage.nodes[LEFT])
+    for name, value in [*chains, *places, ("USDT", "USDX")]:
+        assert name in text
+        text = text.replace(name, value)
+    least, transfer_id, tx_hash = python("send", text).split()
+    assert 0 < int(least) <= 25 * 10**18
+    receipt = stage.receipt(LEFT, tx_hash)
+    assert receipt["status"] == "0x1"
+    assert transfer_id in str(receipt["logs"])
 
 
 def claimed(stage: Stage, program: Program, text: str) -> tuple[str, str]:

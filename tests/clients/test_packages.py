@@ -57,7 +57,7 @@ def test_addresses_are_those_of_publisher() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "snippets"), [(clients.PYTHON, 4), (clients.TYPESCRIPT, 3)], ids=["python", "typescript"]
+    ("folder", "snippets"), [(clients.PYTHON, 5), (clients.TYPESCRIPT, 3)], ids=["python", "typescript"]
 )
 def test_snippets_of_readme_are_run(folder: Path, snippets: int) -> None:
     """Each snippet is one of docs/clients.md, all of which run in test_guide.py."""

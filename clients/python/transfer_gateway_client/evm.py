@@ -1,10 +1,10 @@
-"""Refunds on EVM chains, with web3 (the extra ``evm``): simulate the call that pays, send it."""
+"""Sends and refunds on EVM chains, with web3 (the extra ``evm``): simulate the call, send it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 from web3 import AsyncWeb3, Web3
 from web3.exceptions import ContractLogicError
@@ -21,24 +21,40 @@ from transfer_gateway_client.evidence import (
 )
 from transfer_gateway_client.faces import Either, Steps, finish
 from transfer_gateway_client.gateway import AsyncGateway, Gateway, State
+from transfer_gateway_client.sending import (
+    AnyGateway,
+    AnyWeb3,
+    Approval,
+    AsyncQuote,
+    Quote,
+    QuoteError,
+    QuoteExpired,
+    SendRefused,
+    Transaction,
+    get_quote,
+    transfer_id,
+)
 from transfer_gateway_client.types import ConfigsAnswer, EvidenceAnswer
 from transfer_gateway_client.waiting import wait_until
-from transfer_gateway_client.ways import Send
 
 TO_BE_REFUNDED, REQUESTING, TO_BE_CONFIRMED = 6, 7, 8
 BEFORE = (TO_BE_REFUNDED, REQUESTING)
 DELAYED_CALL = "executeDelayedTransfer(bytes32)"
 
-AnyGateway: TypeAlias = Gateway | AsyncGateway
-AnyWeb3: TypeAlias = Web3 | AsyncWeb3[Any]
-"""The functions below take both of one face, and are awaited for those of asyncio."""
-
 __all__ = [
+    "Approval",
+    "AsyncQuote",
     "EvidenceError",
+    "Quote",
+    "QuoteError",
+    "QuoteExpired",
     "Refund",
     "RefundRefused",
+    "SendRefused",
+    "Transaction",
     "claim_refund",
     "execute_delayed",
+    "get_quote",
     "native_wrap",
     "pays_native",
     "transfer_id",
@@ -48,31 +64,6 @@ __all__ = [
 
 class RefundRefused(Exception):
     """The contract would refuse the call now. The evidence stays valid: try again later."""
-
-
-def transfer_id(sender: str, send: Send) -> str:
-    """The id that the contract gives a send (docs/interface.md#transfer-ids), known before it is sent."""
-    way, number = send.way, int(send.chain_id)
-    sender, receiver, token, contract = (
-        Web3.to_checksum_address(each) for each in (sender, send.receiver, send.token, send.contract)
-    )
-    what: list[tuple[str, Any]] = [("address", sender)]
-    if way.kind == "pool":
-        what += [
-            ("address", receiver),
-            ("address", token),
-            ("uint256", send.amount),
-            ("uint64", way.dst_chain_id),
-        ]
-    else:
-        what += [("address", token), ("uint256", send.amount)]
-        if way.kind == "deposit" or way.version == 2:
-            what += [("uint64", way.dst_chain_id if way.kind == "deposit" else way.to_chain)]
-        what += [("address", receiver)]
-    what += [("uint64", send.nonce), ("uint64", number)]
-    if way.is_pegged and way.version == 2:
-        what += [("address", contract)]
-    return Web3.to_hex(Web3.solidity_keccak([kind for kind, _ in what], [value for _, value in what]))
 
 
 @overload

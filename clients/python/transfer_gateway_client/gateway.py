@@ -18,6 +18,7 @@ from transfer_gateway_client.operations import (
     USERS_TURN,
     EstimateQuestion,
     Request,
+    SendQuestion,
     State,
 )
 from transfer_gateway_client.types import (
@@ -28,6 +29,7 @@ from transfer_gateway_client.types import (
     FindAnswer,
     HistoryTransfer,
     LatencyStatsAnswer,
+    SendAnswer,
     StatusesAnswer,
     WebhookBody,
     WebhooksAnswer,
@@ -35,7 +37,16 @@ from transfer_gateway_client.types import (
 )
 from transfer_gateway_client.ways import Way, ways
 
-__all__ = ["REFUND", "TERMINAL", "USERS_TURN", "AsyncGateway", "EstimateQuestion", "Gateway", "State"]
+__all__ = [
+    "REFUND",
+    "TERMINAL",
+    "USERS_TURN",
+    "AsyncGateway",
+    "EstimateQuestion",
+    "Gateway",
+    "SendQuestion",
+    "State",
+]
 
 T = TypeVar("T")
 
@@ -106,6 +117,10 @@ class Gateway(_Face):
     def explain_estimate(self, **question: Unpack[EstimateQuestion]) -> ExplainedAnswer:
         """How an estimate of the same comes about. One that is refused is no error here: see ``refusal``."""
         return self._answer(operations.explain_estimate(question))
+
+    def send_transaction(self, **question: Unpack[SendQuestion]) -> SendAnswer:
+        """What a wallet signs to send a transfer. ``evm.get_quote`` verifies it, and can send it."""
+        return self._answer(operations.send_transaction(question))
 
     def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
         """The median time of transfers of the last seven days, in seconds.
@@ -228,6 +243,9 @@ class AsyncGateway(_Face):
 
     async def explain_estimate(self, **question: Unpack[EstimateQuestion]) -> ExplainedAnswer:
         return await self._answer(operations.explain_estimate(question))
+
+    async def send_transaction(self, **question: Unpack[SendQuestion]) -> SendAnswer:
+        return await self._answer(operations.send_transaction(question))
 
     async def latency(self, src_chain_id: int, dst_chain_id: int) -> float:
         return await self._answer(operations.latency(src_chain_id, dst_chain_id))

@@ -20,6 +20,7 @@ from transfer_gateway_client.types import (
     HistoryAnswer,
     LatencyAnswer,
     LatencyStatsAnswer,
+    SendAnswer,
     StatusAnswer,
     StatusesAnswer,
     WebhookBody,
@@ -78,6 +79,23 @@ class EstimateQuestion(TypedDict):
     is_pegged: NotRequired[bool | None]
 
 
+class SendQuestion(TypedDict):
+    """The parameters of a send, as those of an estimate. ``receiver``: the sender where it is left out.
+    ``nonce``: a number of 64 bits. ``native``: the chain's own coin is sent, which the contract wraps.
+    """
+
+    src_chain_id: int
+    dst_chain_id: int
+    token_symbol: str
+    amount: int
+    slippage_tolerance: int
+    sender: str
+    receiver: NotRequired[str | None]
+    nonce: NotRequired[int | None]
+    native: NotRequired[bool | None]
+    is_pegged: NotRequired[bool | None]
+
+
 @dataclass(frozen=True)
 class Request(Generic[T]):
     """What is sent, and how its answer is read. ``options`` are those of ``request`` of httpx."""
@@ -112,6 +130,10 @@ class Configs:
 
 def estimate(question: EstimateQuestion) -> Request[EstimateAnswer]:
     return _get("/v2/estimateAmt", EstimateAnswer, _estimate_query(question))
+
+
+def send_transaction(question: SendQuestion) -> Request[SendAnswer]:
+    return _get("/v2/getSendTransaction", SendAnswer, _estimate_query(question))
 
 
 def explain_estimate(question: EstimateQuestion) -> Request[ExplainedAnswer]:
@@ -206,7 +228,7 @@ def _as(answer: type[T]) -> Callable[[httpx.Response], T]:
     return lambda response: cast(T, checked(response))
 
 
-def _estimate_query(question: EstimateQuestion) -> _Query:
+def _estimate_query(question: EstimateQuestion | SendQuestion) -> _Query:
     query: _Query = {"amt": str(question["amount"])}
     for name, value in question.items():
         if name != "amount" and value is not None:
