@@ -54,6 +54,7 @@ class Links(Struct, frozen=True):
 def package_json(text: str, version: str, links: Links) -> str:
     package: dict[str, Any] = json.loads(text)
     package["version"] = version
+    del package["scripts"]  # who installs it has nothing to run
     if links.repository:
         url = f"git+{links.repository.removesuffix('.git')}.git"
         package["repository"] = {"type": "git", "url": url, "directory": "clients/typescript"}
@@ -98,7 +99,9 @@ def build_typescript(folder: Path, out: Path) -> None:
 
     :raises subprocess.CalledProcessError: npm or the compiler failed, and has printed why.
     """
-    subprocess.run(["npm", "pack", "--silent", "--pack-destination", str(out)], cwd=folder, check=True)
+    subprocess.run(["node", "build.mjs"], cwd=folder, check=True)
+    pack = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", str(out)]
+    subprocess.run(pack, cwd=folder, check=True)
 
 
 def main(arguments: Sequence[str] | None = None, out: Path = OUT) -> None:

@@ -1,4 +1,5 @@
 // What the gateway answered: the answer, or why there is none.
+import type { Reason } from "./shapes.js";
 
 /**
  * The gateway answered with an `err`, or with something that is no answer. `reason` is `X-Gateway-Reason`, by which
@@ -8,7 +9,7 @@ export class GatewayError extends Error {
   constructor(
     readonly code: number,
     text: string,
-    readonly reason: string,
+    readonly reason: Reason,
     readonly httpStatus: number,
     readonly retryAfter: number | undefined,
   ) {

@@ -1,5 +1,6 @@
 // The stream of events: each change of a status once, in order, over breaks of the connection.
 import { GatewayError, checked } from "./answers.js";
+import type { Hex, RefundReason, Status } from "./shapes.js";
 import { sleep } from "./sleeping.js";
 
 /** A gateway sends something every 15 s: a connection that is silent for longer is dead. */
@@ -17,10 +18,10 @@ const GROWTH = 1.5;
 export interface StatusEvent {
   type: "status";
   id: string;
-  transferId: string;
-  status: number;
-  previousStatus: number;
-  refundReason: number;
+  transferId: Hex;
+  status: Status;
+  previousStatus: Status;
+  refundReason: RefundReason;
   takenBack: boolean;
   seq: number;
   timestamp: string;
@@ -148,10 +149,10 @@ async function* linesOf(body: ReadableStream<Uint8Array>, silence: Silence): Asy
 interface Sent {
   timestamp: string;
   data: {
-    transfer_id: string;
-    status: number;
-    previous_status: number;
-    refund_reason: number;
+    transfer_id: Hex;
+    status: Status;
+    previous_status: Status;
+    refund_reason: RefundReason;
     taken_back?: boolean;
     seq: number;
   };

@@ -18,14 +18,16 @@ import {
   recoverMessageAddress,
   stringToHex,
 } from "viem";
-import type { ConfigsAnswer, EvidenceAnswer, Gateway } from "./gateway.js";
+import type { CallOptions } from "./calls.js";
+import type { ConfigsAnswer, Gateway } from "./gateway.js";
+import type { Raw } from "./shapes.js";
 import { type WaitOptions, waitUntil } from "./waiting.js";
 import type { Send } from "./ways.js";
 
 const TO_BE_REFUNDED = 6;
 const REQUESTING = 7;
 const TO_BE_CONFIRMED = 8;
-const BEFORE = [TO_BE_REFUNDED, REQUESTING];
+const BEFORE: number[] = [TO_BE_REFUNDED, REQUESTING];
 /** A contract refuses signatures whose s is larger. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 const ABI: Abi = parseAbi([
@@ -65,6 +67,12 @@ export interface Refund {
   amount: bigint;
 }
 
+/** What is read of an answer of `getRefundEvidence`, wherever it comes from. */
+export type Evidence = Pick<
+  Raw["EvidenceAnswer"],
+  "chain_id" | "contract" | "kind" | "missing" | "signers" | "valid" | "wd_onchain"
+>;
+
 export interface VerifyOptions {
   /** Who must be paid. */
   receiver?: string;
@@ -97,7 +105,7 @@ export function transferId(sender: string, send: Send): Hex {
  * the call. Throws `EvidenceError` with what is wrong.
  */
 export async function verifyEvidence(
-  evidence: EvidenceAnswer,
+  evidence: Evidence,
   configs: ConfigsAnswer,
   transfer: string,
   { receiver, contracts = [] }: VerifyOptions = {},
@@ -157,15 +165,16 @@ export async function claimRefund(
   clients: Clients,
   options: VerifyOptions & WaitOptions = {},
 ): Promise<Hex> {
-  let state = await gateway.status(transfer);
-  if (state.status === TO_BE_REFUNDED) await gateway.askForRefund(transfer);
+  const { signal } = options;
+  let state = await gateway.status(transfer, { signal });
+  if (state.status === TO_BE_REFUNDED) await gateway.askForRefund(transfer, { signal });
   if (BEFORE.includes(state.status)) {
     state = await waitUntil(gateway, transfer, ({ status }) => !BEFORE.includes(status), options);
   }
   demand(state.status === TO_BE_CONFIRMED, `there is nothing to claim at status ${state.status}`);
-  const evidence = await gateway.evidence(transfer);
+  const evidence = await gateway.evidence(transfer, { signal });
   const receiver = options.receiver ?? accountOf(clients.walletClient).address;
-  const refund = await verifyEvidence(evidence, await gateway.configs(), transfer, { ...options, receiver });
+  const refund = await verifyEvidence(evidence, await gateway.configs({ signal }), transfer, { ...options, receiver });
   const reasons = evidence.may_refuse.map((each) => each.reason).join(", ");
   const call = { functionName: refund.function, args: refund.arguments } as const;
   return simulateAndSend(clients, refund.chainId, refund.contract, call, reasons);
@@ -176,9 +185,9 @@ export async function executeDelayed(
   gateway: Gateway,
   transfer: string,
   clients: Clients,
-  { contracts = [] }: VerifyOptions = {},
+  { contracts = [], ...options }: VerifyOptions & CallOptions = {},
 ): Promise<Hex> {
-  const { delayed, kind } = await gateway.evidence(transfer);
+  const { delayed, kind } = await gateway.evidence(transfer, options);
   if (delayed === null || delayed.funds !== "refund" || kind === null) {
     throw new EvidenceError("no refund waits in a delay queue");
   }
@@ -186,9 +195,9 @@ export async function executeDelayed(
   if (id === null || chainId === null || contract === null) {
     throw new EvidenceError("it is not known yet where the refund waits");
   }
-  const listed = known(await gateway.configs(), kind, chainId, contracts);
+  const listed = known(await gateway.configs(options), kind, chainId, contracts);
   demand(listed.has(contract.toLowerCase()), "its contract is not known");
-  const call = { functionName: "executeDelayedTransfer", args: [id as Hex] } as const;
+  const call = { functionName: "executeDelayedTransfer", args: [id] } as const;
   return simulateAndSend(clients, chainId, getAddress(contract), call, "delay");
 }
 

@@ -1,11 +1,10 @@
 // Waiting for a transfer: by the gateway's wait where it has one, else by asking again when it says.
 import { GatewayError } from "./answers.js";
+import { ANSWERED_WITHIN, type CallOptions } from "./calls.js";
 import type { Gateway, State } from "./gateway.js";
 import { sleep } from "./sleeping.js";
 
 const LONGEST_WAIT = 30;
-/** Seconds in which a gateway answers a question. */
-const ANSWERED_WITHIN = 20;
 /** Seconds between two questions where the gateway does not say: each pause is longer than the one before. */
 const FIRST_PAUSE = 2;
 const LONGEST_PAUSE = 60;
@@ -23,7 +22,7 @@ export interface WaitOptions {
   timeout?: number;
   /** Seconds in which the gateway may still not know the transfer, for it was just sent; 600. */
   unknownFor?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** It is not over by the time that was given. */
@@ -101,10 +100,8 @@ class Wait {
   }
 
   /** Ends a question that waits for so many seconds when it is late, or when the time is over. */
-  #within(seconds: number): AbortSignal {
-    const late = Math.max(1, Math.min(seconds + ANSWERED_WITHIN, this.left + 1));
-    const ends = AbortSignal.timeout(Math.ceil(1000 * late));
-    return this.#signal ? AbortSignal.any([this.#signal, ends]) : ends;
+  #within(seconds: number): CallOptions {
+    return { signal: this.#signal, timeout: Math.max(1, Math.min(seconds + ANSWERED_WITHIN, this.left + 1)) };
   }
 
   /** The time until the next question where the transfer is not there yet. */

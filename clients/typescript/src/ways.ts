@@ -1,5 +1,6 @@
 // Which ways there are, and what a wallet sends to go one: contract, function and arguments.
-import type { ConfigsAnswer, EstimateAnswer, Shapes } from "./gateway.js";
+import type { ConfigsAnswer, EstimateAnswer } from "./gateway.js";
+import type { Hex, Shapes } from "./shapes.js";
 
 const MILLION = 1_000_000n;
 const SECOND_VERSION = 2;
@@ -53,6 +54,12 @@ export interface Send {
   value: bigint;
 }
 
+/** A `Send` as it is made here. Solidity's functions are called on chains whose contracts and tokens are hex. */
+export interface MadeSend extends Send {
+  contract: Hex;
+  token: Hex;
+}
+
 /** Every way that the gateway offers, pegged ones first. */
 export function* ways(configs: ConfigsAnswer): Generator<Way> {
   const working = configs.pegged_pair_configs.filter(
@@ -102,7 +109,7 @@ export interface SendOptions {
 }
 
 /** The transaction that sends `amount` this way, by an estimate made just before. */
-export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendOptions): Send {
+export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendOptions): MadeSend {
   const { amount, receiver, nonce = BigInt(Date.now()), minimalMaxSlippage = 0, native = false } = options;
   if (native && way.kind === "burn") throw new NoWay("a burn takes no native coin");
   const maxSlippage = estimate.max_slippage;
@@ -116,8 +123,8 @@ export function sendArguments(way: Way, estimate: EstimateAnswer, options: SendO
   const usual = called(way, amount, receiver, nonce, maxSlippage);
   const [signature, given] = native ? withoutToken(way, usual) : usual;
   return {
-    way, chainId: way.srcChainId, contract: way.contract, token: way.token, amount, receiver, nonce, maxSlippage,
-    function: signature.slice(0, signature.indexOf("(")), signature, arguments: given, minimumReceived,
+    way, chainId: way.srcChainId, contract: way.contract as Hex, token: way.token as Hex, amount, receiver, nonce,
+    maxSlippage, function: signature.slice(0, signature.indexOf("(")), signature, arguments: given, minimumReceived,
     value: native ? amount : 0n,
   };
 }

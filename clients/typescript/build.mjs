@@ -1,5 +1,5 @@
-// Compiles src/ into dist/ where this folder is installed or packed: dist/esm for import, dist/cjs for require. Its own
-// packages are fetched first if they are not there.
+// Compiles src/ into dist/ before this folder is packed: dist/esm for import, dist/cjs for require. Its own packages are
+// fetched first if they are not there. With `check` it only looks whether that was done: nothing is compiled at install.
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,10 +7,17 @@ import { fileURLToPath } from "node:url";
 const cwd = fileURLToPath(new URL(".", import.meta.url));
 const compiler = `${cwd}node_modules/typescript/bin/tsc`;
 const options = { cwd, stdio: "inherit" };
+if (process.argv[2] === "check") {
+  if (existsSync(`${cwd}dist`)) process.exit();
+  console.error("The library is not built: run `make client-packages`, and install the tarball in build/clients.");
+  process.exit(1);
+}
 if (!existsSync(compiler)) {
   const shell = process.platform === "win32";
   execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { ...options, shell });
 }
+const licence = `${cwd}../../LICENSE`;
+if (existsSync(licence)) cpSync(licence, `${cwd}LICENSE`);
 rmSync(`${cwd}dist`, { recursive: true, force: true });
 for (const [name, type] of [["esm", "module"], ["cjs", "commonjs"]]) {
   // The package file beside a source decides which kind of module the compiler makes of it.
