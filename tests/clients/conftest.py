@@ -11,8 +11,10 @@ import pytest
 from app.credentials.services.issuing import issue, new_key
 from tests.actors import TESTER
 from tests.applications import application, editing_of
+from tests.clients import workshop
 from tests.clients.stage import Stage, running
 from tests.deploy.nginx import PLACES, PUBLIC, proxying
+from tests.grpcweb.node import node
 from tests.programs import anvil
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
@@ -41,6 +43,13 @@ def server(sandbox: Path, sqlite_template: Path) -> Iterator[Server]:
     doors = "api,wait"
     with serving_sandbox(sandbox, sqlite_template, WEB_CONCURRENCY="1", DOORS=doors) as server:
         yield server
+
+
+@pytest.fixture(scope="package")
+def tarball(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of the TypeScript client."""
+    node()
+    return workshop.tarball(tmp_path_factory.mktemp("tarball"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.clients import workshop
 from tests.grpcweb.node import node, run
 
 PROGRAMS = Path(__file__).parent / "programs"
-"""``since_1_0``: programs that were written for 1.0. ``types.ts``: what viem takes, and lines that may not compile."""
+"""``since_1_0``: programs written for 1.0. ``types.ts``: what viem takes, and what may not compile."""
 
 CONFIG = {
     "extends": str(clients.TYPESCRIPT / "tsconfig.json"),

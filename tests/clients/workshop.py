@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts import clients
+from scripts import client_packages, clients
 from tests.grpcweb.node import install, locked, node, run
 
 WORKSHOP = clients.ROOT / ".tmp" / "clients"
@@ -50,6 +50,17 @@ def typescript() -> Path:
             run(node(), str(compiler), "--project", ".", "--skipLibCheck", cwd=TYPESCRIPT)
             _made(TYPESCRIPT / "made", sources)
     return built
+
+
+def tarball(folder: Path) -> Path:
+    """The package of the TypeScript client, built in a folder."""
+    made = client_packages.prepared(
+        clients.TYPESCRIPT, "package.json", client_packages.package_json, folder, client_packages.Links()
+    )
+    (made / "node_modules").symlink_to(tools())
+    client_packages.build_typescript(made, folder)
+    (found,) = folder.glob("*.tgz")
+    return found
 
 
 def python() -> str:
