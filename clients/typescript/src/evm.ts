@@ -1,15 +1,13 @@
-// Refunds on EVM chains, with viem: verify the evidence, simulate the call, send it.
+// Transfers and refunds on EVM chains, with viem: verify what a gateway answers, simulate the call, send it.
 import {
   type Abi,
+  type Account,
   type Address,
   type Hex,
   type PublicClient,
   type WalletClient,
-  ContractFunctionRevertedError,
-  BaseError,
   bytesToHex,
   concat,
-  encodePacked,
   getAddress,
   hexToBytes,
   keccak256,
@@ -19,10 +17,14 @@ import {
   stringToHex,
 } from "viem";
 import type { CallOptions } from "./calls.js";
+import { type Clients, type ContractCall, same, simulateAndSend } from "./chains.js";
 import type { ConfigsAnswer, Gateway } from "./gateway.js";
 import type { Raw } from "./shapes.js";
 import { type WaitOptions, waitUntil } from "./waiting.js";
-import type { Send } from "./ways.js";
+
+export type { Clients } from "./chains.js";
+export { type Quote, type QuoteOptions, QuoteError, QuoteExpired, SendRefused, getQuote } from "./quotes.js";
+export { transferId } from "./transfer-ids.js";
 
 const TO_BE_REFUNDED = 6;
 const REQUESTING = 7;
@@ -78,25 +80,6 @@ export interface VerifyOptions {
   receiver?: string;
   /** Further contracts of the bridge that are trusted beside those of the configs. */
   contracts?: readonly string[];
-}
-
-/** The two clients of the source chain, which must both be on it; who sends is the wallet's account. */
-export interface Clients {
-  publicClient: PublicClient;
-  walletClient: WalletClient;
-}
-
-/** The id that the contract gives a send (docs/interface.md#transfer-ids), known before it is sent. */
-export function transferId(sender: string, send: Send): Hex {
-  const { way } = send;
-  const [from, receiver] = [getAddress(sender), getAddress(send.receiver)];
-  const what = encodePacked(["address", "uint256"], [getAddress(send.token), send.amount]);
-  const to = encodePacked(["uint64"], [BigInt(way.kind === "burn" ? way.toChain : way.dstChainId)]);
-  const tail = encodePacked(["uint64", "uint64"], [send.nonce, BigInt(way.srcChainId)]);
-  if (way.kind === "pool") return keccak256(concat([from, receiver, what, to, tail]));
-  const second = way.version === 2;
-  const named = way.kind === "deposit" || second ? to : "0x";
-  return keccak256(concat([from, what, named, receiver, tail, second ? getAddress(send.contract) : "0x"]));
 }
 
 /**
@@ -177,7 +160,7 @@ export async function claimRefund(
   const refund = await verifyEvidence(evidence, await gateway.configs({ signal }), transfer, { ...options, receiver });
   const reasons = evidence.may_refuse.map((each) => each.reason).join(", ");
   const call = { functionName: refund.function, args: refund.arguments } as const;
-  return simulateAndSend(clients, refund.chainId, refund.contract, call, reasons);
+  return pay(clients, refund.chainId, refund.contract, call, reasons);
 }
 
 /** Have a large refund paid that waits in the contract's delay queue (at status 9), once its delay is over. */
@@ -198,46 +181,32 @@ export async function executeDelayed(
   const listed = known(await gateway.configs(options), kind, chainId, contracts);
   demand(listed.has(contract.toLowerCase()), "its contract is not known");
   const call = { functionName: "executeDelayedTransfer", args: [id] } as const;
-  return simulateAndSend(clients, chainId, getAddress(contract), call, "delay");
+  return pay(clients, chainId, getAddress(contract), call, "delay");
 }
 
-type Call = { functionName: string; args: readonly unknown[] };
-
-async function simulateAndSend(
-  { publicClient, walletClient }: Clients,
+/** Send the call by which a refund is paid. `reasons` are those for which the contract may refuse it. */
+function pay(
+  clients: Clients,
   chainId: number,
-  contract: Address,
-  call: Call,
+  address: Address,
+  call: Pick<ContractCall, "functionName" | "args">,
   reasons: string,
 ): Promise<Hex> {
-  const node = await publicClient.getChainId();
-  demand(node === chainId, `the refund is paid on chain ${chainId}, the node is of ${node}`);
-  const account = accountOf(walletClient);
-  const written = { address: contract, abi: ABI, account, ...call } as const;
-  try {
-    await publicClient.simulateContract(written);
-  } catch (error) {
-    const reverted = error instanceof BaseError && error.walk((each) => each instanceof ContractFunctionRevertedError);
-    if (!reverted) throw error;
-    throw new RefundRefused(`the contract refuses the call (${reasons}): ${error.shortMessage}`, { cause: error });
-  }
-  // As late as can be: a user changes the wallet's chain at any moment. viem compares it only with a chain of its own.
-  const wallet = await walletClient.getChainId();
-  demand(wallet === chainId, `the refund is paid on chain ${chainId}, the wallet is on ${wallet}: switch it`);
-  return walletClient.writeContract({ ...written, chain: walletClient.chain ?? null });
+  return simulateAndSend(clients, accountOf(clients.walletClient), { chainId, address, abi: ABI, ...call }, {
+    what: "the refund is paid",
+    wrong: EvidenceError,
+    refused: RefundRefused,
+    reasons,
+  });
 }
 
-function accountOf(walletClient: WalletClient): NonNullable<WalletClient["account"]> {
+function accountOf(walletClient: WalletClient): Account {
   if (walletClient.account === undefined) throw new EvidenceError("the wallet client has no account");
   return walletClient.account;
 }
 
 function demand(holds: boolean, otherwise: string): void {
   if (!holds) throw new EvidenceError(otherwise);
-}
-
-function same(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 /** The contracts that the configs name for this kind of refund on this chain, and those that the caller trusts. */

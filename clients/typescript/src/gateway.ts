@@ -17,6 +17,7 @@ export type WebhooksAnswer = Shapes["WebhooksAnswer"];
 export type EstimateAnswer = Shapes["EstimateAnswer"];
 export type EvidenceAnswer = Shapes["EvidenceAnswer"];
 export type FindAnswer = Shapes["FindAnswer"];
+export type SendAnswer = Shapes["SendAnswer"];
 export type StatusAnswer = Shapes["StatusAnswer"];
 export type WithdrawAnswer = Shapes["WithdrawAnswer"];
 /** The parameters of an estimate as they are sent. `EstimateRequest` has the names of this library. */
@@ -35,6 +36,18 @@ export interface EstimateRequest {
   usrAddr?: string | undefined;
   /** Whether the pegged way is meant where there are two: `isPegged` of a `Way`. */
   isPegged?: boolean | undefined;
+}
+
+/** A transfer that a wallet of an EVM chain is to send. */
+export interface SendRequest extends Omit<EstimateRequest, "usrAddr"> {
+  /** Who signs and sends, and gets a refund. */
+  sender: string;
+  /** Who is paid; the sender where it is left out. Name it for a contract wallet, and for an exchange. */
+  receiver?: string | undefined;
+  /** The same nonce gives the same transfer, which the contract takes once. Below 2^64. */
+  nonce?: bigint | undefined;
+  /** Send the chain's own coin, where the token is what the contract wraps it as. */
+  native?: boolean | undefined;
 }
 
 /** A webhook to be made: what it is about is `accounts`, `transferIds` or `everything`. */
@@ -132,6 +145,15 @@ export class Gateway {
   async estimate(request: EstimateRequest | EstimateQuery, options: CallOptions = {}): Promise<EstimateAnswer> {
     const params = { query: estimateQuery(request) };
     return this.#answer(options, (signal) => this.#client.GET("/v2/estimateAmt", { params, signal }));
+  }
+
+  /**
+   * The transaction that sends a transfer, and the estimate that it rests on. Check it before it is signed, as `getQuote` of
+   * "transfer-gateway-client/evm" does.
+   */
+  async sendTransaction(request: SendRequest, options: CallOptions = {}): Promise<SendAnswer> {
+    const params = { query: sendQuery(request) };
+    return this.#answer(options, (signal) => this.#client.GET("/v2/getSendTransaction", { params, signal }));
   }
 
   /** Every way that the gateway offers now, pegged ones first. */
@@ -290,6 +312,13 @@ function given(options: CallOptions | AbortSignal): CallOptions {
 function sent(parameters: object): Record<string, unknown> {
   const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [snake(name), value]));
+}
+
+type SendQuery = operations["getSendTransaction"]["parameters"]["query"];
+
+function sendQuery({ amount, nonce, ...others }: SendRequest): SendQuery {
+  const numbered = nonce === undefined ? {} : { nonce: `${nonce}` };
+  return { ...sent(others), ...numbered, amt: `${amount}` } as SendQuery;
 }
 
 function estimateQuery(request: EstimateRequest | EstimateQuery): EstimateQuery {

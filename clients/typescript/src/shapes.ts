@@ -7,13 +7,16 @@ export type Hex = `0x${string}`;
 /** The shapes as the OpenAPI document has them. */
 export type Raw = components["schemas"];
 
-/** Fields of answers that are always hex with 0x. Accounts and tokens are not: they may be on chains of any kind. */
+/** Fields of answers that are always hex with 0x. Accounts are not: they may be on chains of any kind. */
 type HexName =
   | "contract"
   | "data"
   | "delayed_id"
   | "digest"
   | "separator"
+  | "spender"
+  | "to"
+  | "token"
   | "transfer_id"
   | "transfer_ids"
   | "tx_hash"

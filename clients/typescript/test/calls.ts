@@ -25,6 +25,7 @@ const silentBody: Fetch = async () =>
 const CALLS: { [N in keyof Gateway]: (gateway: Gateway, options: CallOptions) => Promise<unknown> } = {
   configs: (gateway, options) => gateway.configs(options),
   estimate: (gateway, options) => gateway.estimate(ABOUT, options),
+  sendTransaction: (gateway, options) => gateway.sendTransaction({ ...ABOUT, sender: ACCOUNT }, options),
   ways: (gateway, options) => gateway.ways(options).next(),
   explainEstimate: (gateway, options) => gateway.explainEstimate(ABOUT, options),
   latency: (gateway, options) => gateway.latency(1, 56, options),

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { type Address, createPublicClient, createWalletClient, custom, numberToHex } from "viem";
 import { mainnet } from "viem/chains";
-import { claimRefund, executeDelayed, transferId, verifyEvidence } from "../src/evm.js";
+import { claimRefund, executeDelayed, getQuote, transferId, verifyEvidence } from "../src/evm.js";
 import {
-  type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type State, Gateway, GatewayError, findWay,
+  type ConfigsAnswer, type EstimateAnswer, type EvidenceAnswer, type Send, type SendAnswer, type State, Gateway, GatewayError, findWay,
   sendArguments, verifyWebhook, waitUntil, waitUntilDone, ways,
 } from "../src/index.js";
 
@@ -42,6 +42,8 @@ interface Case {
   key: string;
   url: string;
   evidence: EvidenceAnswer;
+  /** Of getSendTransaction. */
+  answer: SendAnswer;
   contracts?: string[];
   node: number;
   wallet: number;
@@ -118,6 +120,19 @@ const DOES = {
   },
   transfer_id: async (given: Case) => transferId(given.sender, madeSend(given)),
   refund,
+  // What somebody is shown who requests a transaction, and whether the answer is what was requested.
+  quote: async (given: Case) => {
+    const { configs, answer, way: [tokenSymbol, srcChainId, dstChainId], amount, sender, receiver, contracts } = given;
+    const answered = async ({ url }: Request) =>
+      Response.json(url.includes("getTransferConfigs") ? configsOf(configs) : answer);
+    const request = {
+      tokenSymbol, srcChainId, dstChainId, amount: BigInt(amount), sender, slippageTolerance: 5000,
+      nonce: BigInt(given.nonce), isPegged: given.is_pegged, native: given.native,
+      ...(receiver !== undefined && { receiver }),
+    };
+    const made = await getQuote(new Gateway("http://gateway.example", { fetch: answered }), request, { contracts });
+    return [made.transferId, `${made.nonce}`, `${made.minimumReceived}`, made.validUntil.toISOString()];
+  },
 };
 
 function configsOf(name: string): ConfigsAnswer {
