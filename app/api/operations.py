@@ -9,7 +9,7 @@ from typing import Any, Final
 from app.api import health
 from app.estimates import views as estimates
 from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query
-from app.http.headers import MEANT, PROGRESS_HEADERS
+from app.http.headers import MEANT, MEANT_COUNT, PROGRESS_HEADERS
 from app.http.requests import READ, SANDBOX, Operation
 from app.latency import views as latency
 from app.latency.schemas import (
@@ -20,7 +20,7 @@ from app.latency.schemas import (
     latency_stats_json,
 )
 from app.network import views as configs
-from app.network.schemas import ConfigsAnswer
+from app.network.schemas import ConfigsAnswer, TokenInfoAnswer, TokenInfoQuery
 from app.refunds import views as refunds
 from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
 from app.sandbox import views as sandbox
@@ -40,6 +40,7 @@ from app.transfers.schemas.status_answers import (
     StatusBody,
     StatusesAnswer,
     StatusesBody,
+    StatusQuery,
     TransactionBody,
     progress_headers,
     status_answer,
@@ -117,7 +118,23 @@ OPERATIONS: Final = (
             "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
             "when to ask again and how recent the answer is."
         ),
-        answer_headers=(*PROGRESS_HEADERS, MEANT),
+        answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
+    ),
+    Operation(
+        name="getTransferStatusByGet",
+        call=transfers.get_transfer_status,
+        headers=progress_headers,
+        path="/getTransferStatus",
+        endpoint="get_transfer_status_by_get",
+        query=StatusQuery(),
+        answer=status_answer,
+        summary="getTransferStatus by GET: the same in a query",
+        description=(
+            "For clients that send no body. Send `transfer_id`, or `tx_hash` and `src_chain_id`; with a "
+            "`transfer_id` the others are not looked at."
+        ),
+        answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
+        examples_of="getTransferStatus",
     ),
     Operation(
         name="getLatest7DayTransferLatencyForQuery",
@@ -302,6 +319,19 @@ OPERATIONS: Final = (
         name="getTransferConfigsForAll",
         endpoint="getTransferConfigsForAll",
         summary="getTransferConfigsForAll: the same",
+    ),
+    Operation(
+        name="getTokenInfo",
+        call=configs.get_token_info,
+        dump=lambda info: {"token_info": info},
+        group="configs",
+        query=TokenInfoQuery(),
+        answer=TokenInfoAnswer(),
+        summary="getTokenInfo: one token of a chain",
+        description=(
+            "Returns one token of a chain as the transfer configs list it. Clients that need several tokens "
+            "read the configs once instead."
+        ),
     ),
     Operation(
         name="advance",

@@ -16,7 +16,7 @@ from werkzeug import exceptions as framework
 from werkzeug.exceptions import BadHost, HTTPException
 
 from app.db.writes import is_unavailable
-from app.http.headers import PRIVATE_HEADERS, REASON, meant_header
+from app.http.headers import PRIVATE_HEADERS, REASON, meant_headers
 from app.http.public import DOCS, PUBLIC_HEADERS, answer_shape, is_public, refusal_body
 from app.observability.outages import FAILURES
 from app.values.codes import Reason
@@ -149,7 +149,7 @@ def _add_hints(response: Response, error: Exception, answered: GatewayError) -> 
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
-    response.headers.extend(meant_header(answered.meant))
+    response.headers.extend(meant_headers(answered.meant, answered.meant_count))
     seconds = retry_after(answered)
     if seconds:
         response.headers["Retry-After"] = str(seconds)

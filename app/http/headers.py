@@ -58,9 +58,16 @@ MEANT: Final = "X-Transfer-Id"
 """The transfer of a transaction whose hash was sent as an id (docs/interface.md#transaction-as-id)."""
 
 
-def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
-    """The header that names the intended transfer, where another id was sent."""
-    return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
+MEANT_COUNT: Final = "X-Transfer-Count"
+"""How many transfers a transaction stands for, if several (docs/interface.md#by-transaction)."""
+
+
+def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]:
+    """The headers about a transaction that was sent in place of an id: the transfer that is meant, and of how
+    many it is the first.
+    """
+    named = [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
+    return [*named, (MEANT_COUNT, str(count))] if count > 1 else named
 
 
 REQUEST_ID: Final = "X-Request-Id"

@@ -185,6 +185,13 @@ class Ready(fields.List[Any]):
         return value
 
 
+class ReadyObject(fields.Nested):
+    """An object that already has its final shape, with the fields that operators add to it."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return value
+
+
 class Rate(fields.Float):
     """An exact rate as a JSON number for people. 0 is written as the integer 0."""
 

@@ -13,6 +13,7 @@ EVIDENCE = "/v2/getRefundEvidence"
 ASK = "/v2/withdrawLiquidity"
 CONFIGS = "/v2/getTransferConfigs"
 CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
+TOKEN_INFO = "/v2/getTokenInfo"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
@@ -107,6 +108,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "redirect_to_aggregators_config": [],
     },
 }
+ZEROES[TOKEN_INFO] = {"token_info": None}
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
 
 

@@ -53,7 +53,8 @@ def catalogue() -> str:
     return "\n\n".join(
         (
             "## Codes",
-            "The numbers of `err.code`. Codes other than 500 come only from the estimate.",
+            "The numbers of `err.code`. Codes other than 500 come only from the estimate, and 1002 from\n"
+            "`getTokenInfo`.",
             codes_table(),
             "## Reasons",
             "The values of `X-Gateway-Reason`. `make errors` writes them here out of "

@@ -18,6 +18,7 @@ from app.http.headers import (
     AS_OF,
     FINAL_BY,
     MEANT,
+    MEANT_COUNT,
     NEXT_ACTOR,
     NEXT_POLL,
     REASON,
@@ -165,8 +166,12 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "format": "date-time"},
     },
     MEANT: {
-        "description": "The transfer of a transaction whose hash was sent as a transfer id.",
+        "description": "The transfer of the transaction that was sent, also of one sent as a transfer id.",
         "schema": {"type": "string", "pattern": "^0x[0-9a-f]{64}$"},
+    },
+    MEANT_COUNT: {
+        "description": "How many transfers that transaction stands for. Missing where it is one.",
+        "schema": {"type": "integer", "minimum": 2},
     },
 }
 """Headers of answers, as components."""

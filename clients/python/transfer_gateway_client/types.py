@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:0ae1f257e70e9139cdaeaf73b46dff23e4a7f4a1f1e0d70dcd7ff136d337da99. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:8a0a63267e796f4f1c723c2c2ac8a7f1fa1013f4f70b5a8a7d899ce5b78a8e4a. Do not edit."""
 
 from __future__ import annotations
 
@@ -148,6 +148,9 @@ class Chain(TypedDict):
     explore_url: str
     contract_addr: str
     drop_gas_amt: str
+    drop_gas_cost_amt: str
+    drop_gas_balance_alert: str
+    suggested_gas_cost: str
 
 
 class Token(TypedDict):
@@ -444,6 +447,11 @@ class ConfigsAnswer(TypedDict):
     pegged_pair_configs: list[PeggedPair]
     blocked_bridge_direct: list[BlockedDirection]
     redirect_to_aggregators_config: list[Any]
+
+
+class TokenInfoAnswer(TypedDict):
+    err: Err | None
+    token_info: TokenInfo | None
 
 
 class WatchedChainShape(TypedDict):
