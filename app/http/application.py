@@ -21,6 +21,7 @@ from werkzeug.wsgi import get_input_stream
 
 from app.db.timeouts import within
 from app.http.headers import REQUEST_ID
+from app.http.mounted import Mounted
 from app.http.public import MAX_QUESTION_BYTES
 from app.http.request_log import RequestLog
 from app.observability.logs import SERVED, Served, request_of
@@ -63,8 +64,12 @@ class GatewayFlask(Flask):
     public_prefixes: tuple[str, ...] = ()
     """Prefixes of paths that are answered soon, even while the database does not answer."""
 
+    mounted: Mounted = Mounted()
+    """The path below which it is reached."""
+
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Serve a request. Its id is available to all log entries meanwhile."""
+        self.mounted.place(environ)
         served = request_of(environ)
         token = SERVED.set(served)
         try:

@@ -17,6 +17,7 @@ from werkzeug.exceptions import BadHost, HTTPException
 
 from app.db.writes import is_unavailable
 from app.http.headers import PRIVATE_HEADERS, REASON, meant_headers
+from app.http.mounted import below
 from app.http.public import DOCS, PUBLIC_HEADERS, answer_shape, is_public, refusal_body
 from app.observability.outages import FAILURES
 from app.values.codes import Reason
@@ -111,7 +112,7 @@ def refusal(error: Exception, method: str, path: str) -> Response:
         _log(error, method, path, status, answered.reason)
     msg = answered.msg
     if answered.reason is Reason.PATH_NOT_FOUND and DOCS in current_app.blueprints:
-        msg += ": the operations are described at /docs/ and in /openapi.json"
+        msg += f": the operations are described at {below('/docs/')} and in {below('/openapi.json')}"
     body = refusal_body(answer_shape(path), answered.code, msg)
     response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
     response.headers[REASON] = answered.reason.value

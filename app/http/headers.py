@@ -126,6 +126,9 @@ class LazySessions(SecureCookieSessionInterface):
         name = super().get_cookie_name(app)
         return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
 
+    def get_cookie_path(self, app: Flask) -> str:
+        return f"{request.root_path}{super().get_cookie_path(app)}"
+
     def get_cookie_secure(self, app: Flask) -> bool:
         return needs_secure_cookies(self._trusted_proxies)
 

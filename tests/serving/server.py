@@ -126,7 +126,7 @@ def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
 def announced(output: IO[str], log: Path) -> tuple[str, int]:
     """The address that the server prints once it listens."""
     for line in output:
-        if found := re.fullmatch(r"API +http://([\d.]+):(\d+)/v2/\n", line):
+        if found := re.fullmatch(r"API +http://([\d.]+):(\d+)(?:/[\w/.-]+)?/v2/\n", line):
             return found[1], int(found[2])
     raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")
 

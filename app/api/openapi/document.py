@@ -122,10 +122,12 @@ def _table(meanings: dict[Status, str] | dict[XferStatus, str]) -> str:
     return "\n".join(("| Code | Name | Meaning |", "|---|---|---|", *rows))
 
 
+_LINK: Final = "(/openapi.json)"
+
 INTRODUCTION: Final = f"""\
 Status, estimates and latency of cross-chain transfers. No API key is needed; with one, sent as
 `Authorization: Bearer gwk_…`, you have a limit of your own.
-The machine-readable form of this page is [openapi.json](/openapi.json).
+The machine-readable form of this page is [openapi.json]{_LINK}.
 
 ## How answers look
 
@@ -208,13 +210,16 @@ SANDBOX_TAG: Final = "Sandbox"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-def document(*, compat_clients: bool, waiting: bool = False, sandbox: bool = False) -> dict[str, Any]:
+def document(
+    *, compat_clients: bool, waiting: bool = False, sandbox: bool = False, below: str = ""
+) -> dict[str, Any]:
     """The whole document of an interface. /v1 is left out: it has the same operations.
 
     :param waiting: whether ``wait`` is served at this address, too. The document only has what is served.
     :param sandbox: whether made-up transfers can be moved at this address.
+    :param below: the path below which the gateway is reached; empty at the root.
     """
-    spec = _begun(sandbox)
+    spec = _begun(sandbox, below)
     spec.components.security_scheme(_KEY, _KEY_SCHEME)
     for name, header in HEADERS.items():
         spec.components.header(name, header)
@@ -233,14 +238,14 @@ def _path(operation: Operation) -> str:
     return prefix + operation.paths[0]
 
 
-def _begun(sandbox: bool) -> APISpec:
+def _begun(sandbox: bool, below: str) -> APISpec:
     made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
         openapi_version="3.1.0",
-        info={"description": INTRODUCTION},
-        servers=[{"url": "/", "description": "This gateway"}],
+        info={"description": INTRODUCTION.replace(_LINK, f"({below}/openapi.json)")},
+        servers=[{"url": f"{below}/", "description": "This gateway"}],
         tags=[
             {
                 "name": "Transfers",
