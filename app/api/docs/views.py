@@ -82,12 +82,21 @@ _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
 """The form's renderer writes styles into what it draws."""
 
 _COMPRESSED: Final = frozenset(
-    {"text/html", "text/css", "text/javascript", "text/plain", "application/json", "image/svg+xml"}
+    {
+        "text/html",
+        "text/css",
+        "text/javascript",
+        "text/plain",
+        "text/markdown",
+        "application/json",
+        "image/svg+xml",
+    }
 )
 _LEAST_COMPRESSED: Final = 1024
 """Bytes: a smaller file is no faster when compressed."""
 
 _KEY: Final = "docs_site"
+_LLMS: Final = "llms.txt"
 
 docs = Blueprint(DOCS, __name__)
 
@@ -145,6 +154,19 @@ def without_slash() -> Response:
 def first_page() -> Response:
     """The first page; where no site was built, how to build one."""
     return _site("") or _page(_STATIC, "unbuilt.html", _SITE_POLICY)
+
+
+@docs.get(f"/{_LLMS}")
+def list_for_language_models() -> Response:
+    """The pages as a list of links to Markdown, which are relative to this address (llmstxt.org)."""
+    if answer := _site(_LLMS):
+        return answer
+    raise NotFound
+
+
+@docs.get(f"/docs/{_LLMS}")
+def list_at_root() -> Response:
+    return _to(f"/{_LLMS}", 302)
 
 
 @docs.get("/docs/<path:path>")
