@@ -327,10 +327,11 @@ OPERATIONS: Final = (
         group="configs",
         query=TokenInfoQuery(),
         answer=TokenInfoAnswer(),
+        refuses_unknown=True,
         summary="getTokenInfo: one token of a chain",
         description=(
             "Returns one token of a chain as the transfer configs list it. Clients that need several tokens "
-            "read the configs once instead."
+            "read the configs once instead. An unknown parameter is refused."
         ),
     ),
     Operation(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from functools import cache, partial
 from ipaddress import ip_address
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import orjson
 from flask import Flask, Request, Response, request
@@ -71,6 +74,29 @@ def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]
 
 
 REQUEST_ID: Final = "X-Request-Id"
+
+IGNORED: Final = "X-Gateway-Ignored"
+"""The names of parameters that were sent and not read (docs/interface.md#ignored)."""
+
+MOST_IGNORED: Final = 10
+"""So many names are in it."""
+
+_IGNORED_KEY: Final = "gateway.ignored"
+_LONGEST_NAME: Final = 64
+
+
+def note_ignored(names: Collection[str]) -> None:
+    """Have the answer to the current request name these parameters."""
+    if names:
+        request.environ.setdefault(_IGNORED_KEY, {}).update(dict.fromkeys(names))
+
+
+def ignored_names() -> str:
+    """The value of the header for the current request; empty where all was read."""
+    names = request.environ.get(_IGNORED_KEY, ())
+    return ", ".join(
+        quote(name[:_LONGEST_NAME], safe="[]", errors="replace") for name in islice(names, MOST_IGNORED)
+    )
 
 
 HSTS: Final = "max-age=31536000"

@@ -140,7 +140,8 @@ The machine-readable form of this page is [openapi.json]{_LINK}.
   source units, the amounts of a response are in destination units: the two tokens may have different
   decimals.
 - Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
-  required one as missing. A repeated parameter is refused unless it is a list, an unknown one is ignored.
+  required one as missing. A repeated parameter is refused unless it is a list. The header
+  `X-Gateway-Ignored` names unknown ones that were not read; some operations refuse them.
 - Fields may be added to responses: ignore those you do not know.
 - Responses must not be cached, except the transfer configs, which have an `ETag`.
 - HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.

@@ -17,8 +17,10 @@ from marshmallow import Schema
 from app.http.headers import (
     AS_OF,
     FINAL_BY,
+    IGNORED,
     MEANT,
     MEANT_COUNT,
+    MOST_IGNORED,
     NEXT_ACTOR,
     NEXT_POLL,
     REASON,
@@ -114,6 +116,11 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     REASON: {
         "description": "Reason of the error, for programs; sent with every err.",
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
+    },
+    IGNORED: {
+        "description": f"The names of parameters that were sent and not read, at most {MOST_IGNORED}, with "
+        "commas between them. Missing where there are none, and from operations that refuse them.",
+        "schema": {"type": "string"},
     },
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
@@ -219,7 +226,9 @@ def responses(
     :param answer_headers: the names of further headers of the successful answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
-    every = headers(REQUEST_ID, REASON, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ()))
+    every = headers(
+        REQUEST_ID, REASON, IGNORED, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ())
+    )
     hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
     return {
         "200": {

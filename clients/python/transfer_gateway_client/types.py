@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:8a0a63267e796f4f1c723c2c2ac8a7f1fa1013f4f70b5a8a7d899ce5b78a8e4a. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:0ff01a70ce42b6250455a27e69af421dfd65448780e03d81d5709e8f137d8f23. Do not edit."""
 
 from __future__ import annotations
 
