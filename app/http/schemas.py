@@ -188,8 +188,8 @@ class Ready(fields.List[Any]):
 class ReadyObject(fields.Nested):
     """An object that already has its final shape, with the fields that operators add to it."""
 
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        return value
+    def _serialize(self, nested_obj: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+        return nested_obj
 
 
 class Rate(fields.Float):

@@ -181,6 +181,7 @@ def gateway(folder: Path, template: Path, **settings: str) -> Iterator[str]:
         with app.app_context():
             add_account(app, Role.ADMIN)
             db.engine.dispose()
+        assert running.below == settings.get("SCRIPT_NAME", "")
         yield running.base
 
 
