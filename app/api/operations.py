@@ -37,10 +37,10 @@ from app.transfers.schemas.look_ups import (
     history_json,
 )
 from app.transfers.schemas.status_answers import (
+    AnyStatusQuery,
     StatusBody,
     StatusesAnswer,
     StatusesBody,
-    StatusQuery,
     TransactionBody,
     progress_headers,
     status_answer,
@@ -126,12 +126,13 @@ OPERATIONS: Final = (
         headers=progress_headers,
         path="/getTransferStatus",
         endpoint="get_transfer_status_by_get",
-        query=StatusQuery(),
+        query=StatusBody(),
+        reads=AnyStatusQuery(),
         answer=status_answer,
         summary="getTransferStatus by GET: the same in a query",
         description=(
-            "For clients that send no body. Send `transfer_id`, or `tx_hash` and `src_chain_id`; with a "
-            "`transfer_id` the others are not looked at."
+            "For clients that send no body. Also accepted in place of the id: `tx_hash` and `src_chain_id`, "
+            "which are not looked at beside it."
         ),
         answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
         examples_of="getTransferStatus",

@@ -32,36 +32,39 @@ from app.values.wire_values import MAX_STATUSES, MISSING
 
 ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 _IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
-_TRANSFER_ID: Final = describe(
-    "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
-    ID_EXAMPLE,
-    pattern=TRANSFER_ID_PATTERN,
-)
-_TX_HASH: Final = describe(
-    "Transaction of the send. If it sent several transfers, the first one is returned.",
-    "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
-    pattern=TX_HASH_PATTERN,
-)
-_SRC_CHAIN_ID: Final = describe("The chain of the transaction.", 1)
 
 
 class StatusBody(Question):
-    transfer_id = TransferIdHex(required=True, metadata=_TRANSFER_ID)
+    transfer_id = TransferIdHex(
+        required=True,
+        metadata=describe(
+            "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
+            ID_EXAMPLE,
+            pattern=TRANSFER_ID_PATTERN,
+        ),
+    )
 
 
 class TransactionBody(Question):
     """Body of a status request that names the transaction of the send (docs/interface.md#by-transaction)."""
 
-    tx_hash = TxHash(required=True, metadata=_TX_HASH)
-    src_chain_id = Uint(32, required=True, metadata=_SRC_CHAIN_ID)
+    tx_hash = TxHash(
+        required=True,
+        metadata=describe(
+            "Transaction of the send. If it sent several transfers, the first one is returned.",
+            "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
 
 
-class StatusQuery(Question):
+class AnyStatusQuery(Question):
     """The same in a query: an id, otherwise a transaction."""
 
-    transfer_id = TransferIdHex(metadata=_TRANSFER_ID)
-    tx_hash = TxHash(metadata=_TX_HASH)
-    src_chain_id = Uint(32, metadata=_SRC_CHAIN_ID)
+    transfer_id = TransferIdHex()
+    tx_hash = TxHash()
+    src_chain_id = Uint(32)
 
     @pre_load
     def _one_of_both(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:0ff01a70ce42b6250455a27e69af421dfd65448780e03d81d5709e8f137d8f23. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:78a682135cbc77308e3d0442fa78f1ef61a9b4af4313368e769ea5c99d16d8d3. Do not edit."""
 
 from __future__ import annotations
 
