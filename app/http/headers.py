@@ -93,10 +93,11 @@ def note_ignored(names: Collection[str]) -> None:
 
 def ignored_names() -> str:
     """The value of the header for the current request; empty where all was read."""
-    names = request.environ.get(_IGNORED_KEY, ())
-    return ", ".join(
-        quote(name[:_LONGEST_NAME], safe="[]", errors="replace") for name in islice(names, MOST_IGNORED)
-    )
+    names = request.environ.get(_IGNORED_KEY)
+    if names is None:
+        return ""
+    shown = islice(names, MOST_IGNORED)
+    return ", ".join(quote(name[:_LONGEST_NAME], safe="[]", errors="replace") for name in shown)
 
 
 HSTS: Final = "max-age=31536000"
