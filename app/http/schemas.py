@@ -188,7 +188,9 @@ class Ready(fields.List[Any]):
 class ReadyObject(fields.Nested):
     """An object that already has its final shape, with the fields that operators add to it."""
 
-    def _serialize(self, nested_obj: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
+    def _serialize(  # type: ignore[override]  # the library names the value in two ways
+        self, nested_obj: Any, attr: Any, obj: Any, **kwargs: Any
+    ) -> Any:
         return nested_obj
 
 
