@@ -193,7 +193,7 @@ def _for_every_page(console: Console) -> dict[str, Any]:
 def _docs_address() -> str:
     """Where the documentation is: here, or at the address for everybody; empty where that is not known."""
     public_url: str = current_app.extensions["console"].public_url
-    return below("/docs/") if DOCS in current_app.blueprints else f"{public_url}/docs" if public_url else ""
+    return below("/docs") if DOCS in current_app.blueprints else f"{public_url}/docs" if public_url else ""
 
 
 def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
