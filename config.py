@@ -221,8 +221,8 @@ class Settings:
     )))  # fmt: skip
     public_origin: str = _from("", _console_origin)
     public_url: str = _from("", lambda text: _checked(
-        lambda address: _is_web_page(address) and not urlsplit(address).path,  # pages link from the root
-        "must be an https address without a path, such as https://gateway.example.org",
+        lambda address: _is_web_page(address) and not set(address) & set("?#"),
+        "must be an https address such as https://gateway.example.org or https://example.org/bridge",
     )(text.removesuffix("/")))  # fmt: skip
     support_url: str = _from("", _checked(
         lambda text: _MAIL.fullmatch(text) or _is_web_page(text),
@@ -237,6 +237,10 @@ class Settings:
     )
     wait_limit: int | None = _from(None, _number(Integer, 1, 100_000))
     trusted_proxies: int = _from(0, _number(Integer, 0, 16))
+    script_name: str = _from("", lambda text: _checked(
+        lambda path: re.fullmatch(r"((/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)+)?", path),
+        "must be a path such as /bridge: letters, digits, - . _ and ~ between slashes",
+    )(text.removesuffix("/")))  # fmt: skip
     rate_limit: str = _from("", Regexp(
         rf"{_LIMIT}([,;|]{_LIMIT})*\Z", re.IGNORECASE | re.ASCII,
         error="must be empty or limits such as 20/second or 100/minute;1000/hour",

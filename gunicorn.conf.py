@@ -274,7 +274,7 @@ def _where_it_answers(server: Any) -> Iterator[str]:
     for number, listener in enumerate(server.LISTENERS):
         if number in reserved or listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
             continue
-        address = url_of(listener.sock)
+        address = f"{url_of(listener.sock)}{_settings.script_name}"
         if "api" in _settings.doors:
             yield f"API      {address}/v2/"
             yield f"Docs     {address}/docs"
@@ -310,6 +310,8 @@ def post_fork(server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Start the worker's own reports, where metrics are on."""
     application = worker.app.wsgi()
+    # The application has it from its settings. Gunicorn would refuse paths without it, such as a probe's.
+    os.environ.pop("SCRIPT_NAME", None)  # noqa: TID251  gunicorn reads it at each request
     worker.server_stops = lambda: bool(shared_state.STOPPING.value)
     worker.reserved = {
         number: reserved_application(purpose, application, _counted, worker.server_stops)

@@ -10,6 +10,7 @@ from app.db.database import engine_settings, open_database
 from app.db.models import Migrations, db
 from app.features import add_features, open_interfaces
 from app.http.application import GatewayFlask, bound_requests
+from app.http.mounted import Mounted
 from app.http.public import PUBLIC_PREFIXES
 from app.http.request_log import RequestLog
 from app.monitoring.request_metrics import count
@@ -38,6 +39,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         **engine_settings(settings.database_url, settings.database_replica_url),
     )
     app.public_prefixes = PUBLIC_PREFIXES
+    app.mounted = Mounted(settings.script_name, settings.trusted_proxies)
     bound_requests(app)
     counters: Counters = NOTHING_COUNTED if settings.metrics_port is None else count(app)
     db.init_app(app)

@@ -16,7 +16,7 @@ from app.estimates.schemas import (
     estimate_query,
     send_json,
 )
-from app.http.headers import MEANT, PROGRESS_HEADERS
+from app.http.headers import MEANT, MEANT_COUNT, PROGRESS_HEADERS
 from app.http.requests import READ, SANDBOX, Operation
 from app.latency import views as latency
 from app.latency.schemas import (
@@ -27,7 +27,7 @@ from app.latency.schemas import (
     latency_stats_json,
 )
 from app.network import views as configs
-from app.network.schemas import ConfigsAnswer
+from app.network.schemas import ConfigsAnswer, TokenInfoAnswer, TokenInfoQuery
 from app.refunds import views as refunds
 from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
 from app.sandbox import views as sandbox
@@ -44,6 +44,7 @@ from app.transfers.schemas.look_ups import (
     history_json,
 )
 from app.transfers.schemas.status_answers import (
+    AnyStatusQuery,
     StatusBody,
     StatusesAnswer,
     StatusesBody,
@@ -115,6 +116,7 @@ OPERATIONS: Final = (
         dump=send_json,
         query=SendQuery(),
         answer=SendAnswer(),
+        refuses_unknown=True,
         summary="getSendTransaction: the transaction that sends a transfer",
         description=(
             "Returns what `estimateAmt` returns, and what a wallet of an EVM chain signs to send the "
@@ -138,7 +140,24 @@ OPERATIONS: Final = (
             "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
             "when to ask again and how recent the answer is."
         ),
-        answer_headers=(*PROGRESS_HEADERS, MEANT),
+        answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
+    ),
+    Operation(
+        name="getTransferStatusByGet",
+        call=transfers.get_transfer_status,
+        headers=progress_headers,
+        path="/getTransferStatus",
+        endpoint="get_transfer_status_by_get",
+        query=StatusBody(),
+        reads=AnyStatusQuery(),
+        answer=status_answer,
+        summary="getTransferStatus by GET: the same in a query",
+        description=(
+            "For clients that send no body. Also accepted in place of the id: `tx_hash` and `src_chain_id`, "
+            "which are not looked at beside it."
+        ),
+        answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
+        examples_of="getTransferStatus",
     ),
     Operation(
         name="getLatest7DayTransferLatencyForQuery",
@@ -323,6 +342,20 @@ OPERATIONS: Final = (
         name="getTransferConfigsForAll",
         endpoint="getTransferConfigsForAll",
         summary="getTransferConfigsForAll: the same",
+    ),
+    Operation(
+        name="getTokenInfo",
+        call=configs.get_token_info,
+        dump=lambda info: {"token_info": info},
+        group="configs",
+        query=TokenInfoQuery(),
+        answer=TokenInfoAnswer(),
+        refuses_unknown=True,
+        summary="getTokenInfo: one token of a chain",
+        description=(
+            "Returns one token of a chain as the transfer configs list it. Clients that need several tokens "
+            "read the configs once instead. An unknown parameter is refused."
+        ),
     ),
     Operation(
         name="advance",

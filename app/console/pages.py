@@ -53,6 +53,7 @@ from app.db.writes import is_unavailable
 from app.http.application import current
 from app.http.errors import RETRY_SECONDS, answer_errors_by_pages
 from app.http.headers import IMMUTABLE
+from app.http.mounted import below, this_address
 from app.http.public import DOCS
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
@@ -192,7 +193,7 @@ def _for_every_page(console: Console) -> dict[str, Any]:
 def _docs_address() -> str:
     """Where the documentation is: here, or at the address for everybody; empty where that is not known."""
     public_url: str = current_app.extensions["console"].public_url
-    return "/docs" if DOCS in current_app.blueprints else f"{public_url}/docs" if public_url else ""
+    return below("/docs") if DOCS in current_app.blueprints else f"{public_url}/docs" if public_url else ""
 
 
 def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
@@ -304,7 +305,13 @@ def answer_error(error: Exception) -> Response:
     # Not by render_template: it would look up who is signed in, which may be what failed.
     page = current_app.jinja_env.get_template("console/error.html")
     text = page.render(
-        status=status, title=title, advice=advice, retry=_again(status), request_id=failed_request(status)
+        status=status,
+        title=title,
+        advice=advice,
+        retry=_again(status),
+        request_id=failed_request(status),
+        dashboard=below(f"{PREFIX}/"),
+        chains=below(f"{PREFIX}/chains/"),
     )
     response = Response(text, status)
     if isinstance(error, MustWait):
@@ -318,7 +325,7 @@ def _again(status: int) -> str | None:
     """The address to try again, where that may help and the request only read a page."""
     if request.method != "GET" or status not in (429, 500, 503):
         return None
-    return request.full_path.rstrip("?")
+    return this_address()
 
 
 def _explain(error: Exception) -> tuple[int, tuple[str, str]]:

@@ -17,7 +17,6 @@ from app.http.schemas import (
     Question,
     Rate,
     Shape,
-    StrictQuestion,
     Transaction,
     Uint,
     describe,
@@ -153,10 +152,10 @@ class SendingAccount(BoundedText):
             raise ValidationError(str(error)) from None
 
 
-class SendQuery(EstimateQuery, StrictQuestion):
+class SendQuery(EstimateQuery):
     """The estimate's parameters with `sender` in place of `usr_addr`, and what a transaction needs."""
 
-    class Meta(StrictQuestion.Meta):
+    class Meta(EstimateQuery.Meta):
         """Options of this request."""
 
         exclude = ("usr_addr",)

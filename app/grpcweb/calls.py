@@ -27,7 +27,7 @@ from app.grpcweb.messages import Method, read_question
 from app.grpcweb.service import methods
 from app.http.application import add_part, current
 from app.http.errors import as_gateway_error, retry_after
-from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_header
+from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_headers
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, preflight
 from app.observability.logs import OPERATION, UNKNOWN
 from app.observability.outages import FAILURES
@@ -257,7 +257,8 @@ def refuse(error: Exception, method: Method | None) -> Response:
         _log(error, status)
     if method and status is GrpcStatus.OK:
         message = method.error(answered.code, answered.msg).SerializeToString()
-        return respond(status, message=message, reason=reason, headers=meant_header(answered.meant))
+        headers = meant_headers(answered.meant, answered.meant_count)
+        return respond(status, message=message, reason=reason, headers=headers)
     return respond(status, text=answered.msg, reason=reason, retry_after=retry_after(answered))
 
 

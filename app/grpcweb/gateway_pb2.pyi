@@ -412,6 +412,22 @@ class GetTokenBoundResponse(_message.Message):
     err: ErrMsg
     def __init__(self, value: _Optional[str] = ..., err: _Optional[_Union[ErrMsg, _Mapping]] = ...) -> None: ...
 
+class GetTokenInfoRequest(_message.Message):
+    __slots__ = ("chain_id", "token_symbol")
+    CHAIN_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_SYMBOL_FIELD_NUMBER: _ClassVar[int]
+    chain_id: int
+    token_symbol: str
+    def __init__(self, chain_id: _Optional[int] = ..., token_symbol: _Optional[str] = ...) -> None: ...
+
+class GetTokenInfoResponse(_message.Message):
+    __slots__ = ("err", "token_info")
+    ERR_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_INFO_FIELD_NUMBER: _ClassVar[int]
+    err: ErrMsg
+    token_info: TokenInfo
+    def __init__(self, err: _Optional[_Union[ErrMsg, _Mapping]] = ..., token_info: _Optional[_Union[TokenInfo, _Mapping]] = ...) -> None: ...
+
 class ErrMsg(_message.Message):
     __slots__ = ("code", "msg")
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -421,7 +437,7 @@ class ErrMsg(_message.Message):
     def __init__(self, code: _Optional[_Union[ErrCode, str]] = ..., msg: _Optional[str] = ...) -> None: ...
 
 class Chain(_message.Message):
-    __slots__ = ("id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt")
+    __slots__ = ("id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt", "suggested_base_fee", "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ICON_FIELD_NUMBER: _ClassVar[int]
@@ -430,6 +446,10 @@ class Chain(_message.Message):
     EXPLORE_URL_FIELD_NUMBER: _ClassVar[int]
     CONTRACT_ADDR_FIELD_NUMBER: _ClassVar[int]
     DROP_GAS_AMT_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTED_BASE_FEE_FIELD_NUMBER: _ClassVar[int]
+    DROP_GAS_COST_AMT_FIELD_NUMBER: _ClassVar[int]
+    DROP_GAS_BALANCE_ALERT_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTED_GAS_COST_FIELD_NUMBER: _ClassVar[int]
     id: int
     name: str
     icon: str
@@ -438,7 +458,11 @@ class Chain(_message.Message):
     explore_url: str
     contract_addr: str
     drop_gas_amt: str
-    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., icon: _Optional[str] = ..., block_delay: _Optional[int] = ..., gas_token_symbol: _Optional[str] = ..., explore_url: _Optional[str] = ..., contract_addr: _Optional[str] = ..., drop_gas_amt: _Optional[str] = ...) -> None: ...
+    suggested_base_fee: float
+    drop_gas_cost_amt: str
+    drop_gas_balance_alert: str
+    suggested_gas_cost: int
+    def __init__(self, id: _Optional[int] = ..., name: _Optional[str] = ..., icon: _Optional[str] = ..., block_delay: _Optional[int] = ..., gas_token_symbol: _Optional[str] = ..., explore_url: _Optional[str] = ..., contract_addr: _Optional[str] = ..., drop_gas_amt: _Optional[str] = ..., suggested_base_fee: _Optional[float] = ..., drop_gas_cost_amt: _Optional[str] = ..., drop_gas_balance_alert: _Optional[str] = ..., suggested_gas_cost: _Optional[int] = ...) -> None: ...
 
 class Token(_message.Message):
     __slots__ = ("symbol", "address", "decimal", "xfer_disabled")

@@ -19,6 +19,7 @@ from app.grpcweb.gateway_pb2 import (
     EstimateAmtResponse,
     GetLatest7DayTransferLatencyForQueryResponse,
     GetSendTransactionResponse,
+    GetTokenInfoResponse,
     GetTransferConfigsResponse,
     GetTransferStatusResponse,
     Token,
@@ -31,7 +32,7 @@ from app.http.requests import Operation, values_and_faults
 from app.network.snapshot import TransferConfigs
 from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
 from app.transfers.services.status import TransferStatus
-from app.values.amounts import rate_as_number
+from app.values.amounts import is_ascii_digits, rate_as_number
 from app.values.codes import ErrCode
 from app.values.contract_calls import Transaction
 from app.values.errors import BadRequest
@@ -262,10 +263,26 @@ _CHAIN_FIELDS: Final = tuple(field.name for field in Chain.DESCRIPTOR.fields)
 _TOKEN_FIELDS: Final = tuple(field.name for field in Token.DESCRIPTOR.fields)
 
 
+def _chain(chain: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a chain that the message has. Two of its numbers may be configured as anything: then they
+    are 0 where that is no such number. Only ``extra`` of a chain can have a base fee.
+    """
+    fee = chain.get("suggested_base_fee")
+    return {name: chain[name] for name in _CHAIN_FIELDS if name in chain} | {
+        "suggested_gas_cost": _uint64(chain["suggested_gas_cost"]),
+        "suggested_base_fee": fee if type(fee) in (int, float) else 0,
+    }
+
+
+def _uint64(text: str) -> int:
+    number = int(text) if is_ascii_digits(text) and len(text) <= len(str(2**64)) else 0
+    return number if number < 2**64 else 0
+
+
 def _leg(leg: Leg) -> dict[str, Any]:
     """The fields of chain and token that the messages have: the configs have more."""
     return {
-        "chain": {name: leg.chain[name] for name in _CHAIN_FIELDS},
+        "chain": _chain(leg.chain),
         "token": {name: leg.token[name] for name in _TOKEN_FIELDS},
         "amount": str(leg.amount),
     }
@@ -277,4 +294,9 @@ def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryRespon
 
 def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
     """In the fields that the messages have. This takes milliseconds, the others microseconds."""
-    return ParseDict(dict(configs.answer), GetTransferConfigsResponse(), ignore_unknown_fields=True)
+    answer = {**configs.answer, "chains": [_chain(chain) for chain in configs.answer["chains"]]}
+    return ParseDict(answer, GetTransferConfigsResponse(), ignore_unknown_fields=True)
+
+
+def token_info_answer(info: Mapping[str, Any]) -> GetTokenInfoResponse:
+    return ParseDict({"token_info": info}, GetTokenInfoResponse(), ignore_unknown_fields=True)

@@ -23,6 +23,7 @@ from app.grpcweb.messages import (
     latency_answer,
     send_answer,
     status_answer,
+    token_info_answer,
     withdraw_estimate,
 )
 from app.http.requests import Operation
@@ -82,6 +83,7 @@ def _in_messages() -> dict[str, _InMessages]:
         "transferHistory": _InMessages(history_answer),
         "getTransferConfigs": configs,
         "getTransferConfigsForAll": configs,
+        "getTokenInfo": _InMessages(token_info_answer),
         "withdrawLiquidity": _InMessages(
             lambda number: pb.WithdrawLiquidityResponse(seq_num=number),
             {"withdraw_req": read_withdraw_request},

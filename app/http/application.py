@@ -20,7 +20,8 @@ from werkzeug.utils import cached_property
 from werkzeug.wsgi import get_input_stream
 
 from app.db.timeouts import within
-from app.http.headers import REQUEST_ID
+from app.http.headers import IGNORED, REQUEST_ID, ignored_names
+from app.http.mounted import Mounted
 from app.http.public import MAX_QUESTION_BYTES
 from app.http.request_log import RequestLog
 from app.observability.logs import SERVED, Served, request_of
@@ -63,8 +64,12 @@ class GatewayFlask(Flask):
     public_prefixes: tuple[str, ...] = ()
     """Prefixes of paths that are answered soon, even while the database does not answer."""
 
+    mounted: Mounted = Mounted()
+    """The path below which it is reached."""
+
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Serve a request. Its id is available to all log entries meanwhile."""
+        self.mounted.place(environ)
         served = request_of(environ)
         token = SERVED.set(served)
         try:
@@ -83,6 +88,8 @@ class GatewayFlask(Flask):
         served = SERVED.get()
         if served is not None:
             response.headers.add(REQUEST_ID, served.public_id)
+            if names := ignored_names():
+                response.headers.add(IGNORED, names)
             served.settle()  # the endpoint is forgotten before the end of an answer that comes later
             if self.count is not None:
                 self.count(served, response)

@@ -16,7 +16,8 @@ from werkzeug import exceptions as framework
 from werkzeug.exceptions import BadHost, HTTPException
 
 from app.db.writes import is_unavailable
-from app.http.headers import PRIVATE_HEADERS, REASON, meant_header
+from app.http.headers import PRIVATE_HEADERS, REASON, meant_headers
+from app.http.mounted import below
 from app.http.public import DOCS, PUBLIC_HEADERS, answer_shape, is_public, refusal_body
 from app.observability.outages import FAILURES
 from app.values.codes import Reason
@@ -111,7 +112,7 @@ def refusal(error: Exception, method: str, path: str) -> Response:
         _log(error, method, path, status, answered.reason)
     msg = answered.msg
     if answered.reason is Reason.PATH_NOT_FOUND and DOCS in current_app.blueprints:
-        msg += ": the operations are described at /docs/ and in /openapi.json"
+        msg += f": the operations are described at {below('/docs/')} and in {below('/openapi.json')}"
     body = refusal_body(answer_shape(path), answered.code, msg)
     response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
     response.headers[REASON] = answered.reason.value
@@ -149,7 +150,7 @@ def _add_hints(response: Response, error: Exception, answered: GatewayError) -> 
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
-    response.headers.extend(meant_header(answered.meant))
+    response.headers.extend(meant_headers(answered.meant, answered.meant_count))
     seconds = retry_after(answered)
     if seconds:
         response.headers["Retry-After"] = str(seconds)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from functools import cache, partial
 from ipaddress import ip_address
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import orjson
 from flask import Flask, Request, Response, request
@@ -58,12 +61,43 @@ MEANT: Final = "X-Transfer-Id"
 """The transfer of a transaction whose hash was sent as an id (docs/interface.md#transaction-as-id)."""
 
 
-def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
-    """The header that names the intended transfer, where another id was sent."""
-    return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
+MEANT_COUNT: Final = "X-Transfer-Count"
+"""How many transfers a transaction stands for, if several (docs/interface.md#by-transaction)."""
+
+
+def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]:
+    """The headers about a transaction that was sent in place of an id: the transfer that is meant, and of how
+    many it is the first.
+    """
+    named = [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
+    return [*named, (MEANT_COUNT, str(count))] if count > 1 else named
 
 
 REQUEST_ID: Final = "X-Request-Id"
+
+IGNORED: Final = "X-Gateway-Ignored"
+"""The names of parameters that were sent and not read (docs/interface.md#ignored)."""
+
+MOST_IGNORED: Final = 10
+"""So many names are in it."""
+
+_IGNORED_KEY: Final = "gateway.ignored"
+_LONGEST_NAME: Final = 64
+
+
+def note_ignored(names: Collection[str]) -> None:
+    """Have the answer to the current request name these parameters."""
+    if names:
+        request.environ.setdefault(_IGNORED_KEY, {}).update(dict.fromkeys(names))
+
+
+def ignored_names() -> str:
+    """The value of the header for the current request; empty where all was read."""
+    names = request.environ.get(_IGNORED_KEY)
+    if names is None:
+        return ""
+    shown = islice(names, MOST_IGNORED)
+    return ", ".join(quote(name[:_LONGEST_NAME], safe="[]", errors="replace") for name in shown)
 
 
 HSTS: Final = "max-age=31536000"
@@ -118,6 +152,9 @@ class LazySessions(SecureCookieSessionInterface):
     def get_cookie_name(self, app: Flask) -> str:
         name = super().get_cookie_name(app)
         return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
+
+    def get_cookie_path(self, app: Flask) -> str:
+        return f"{request.root_path}{super().get_cookie_path(app)}"
 
     def get_cookie_secure(self, app: Flask) -> bool:
         return needs_secure_cookies(self._trusted_proxies)

@@ -14,7 +14,9 @@ from msgspec import Struct
 from werkzeug.datastructures import Headers
 
 from app.http.headers import (
+    IGNORED,
     MEANT,
+    MEANT_COUNT,
     NO_STORE,
     PRIVATE_HEADERS,
     PROGRESS_HEADERS,
@@ -92,7 +94,17 @@ RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimi
 """The headers about the limit of a caller or a key (docs/interface.md#rate-limits)."""
 
 EXPOSED_HEADERS: Final = ", ".join(
-    (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS, MEANT)
+    (
+        REQUEST_ID,
+        REASON,
+        IGNORED,
+        "Retry-After",
+        "ETag",
+        *RATE_LIMIT_HEADERS,
+        *PROGRESS_HEADERS,
+        MEANT,
+        MEANT_COUNT,
+    )
 )
 """Headers of an answer that pages of other origins may read, on every interface."""
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from flask import Response, request
-from marshmallow import RAISE, Schema, ValidationError, fields
+from marshmallow import Schema, ValidationError, fields
 from msgspec import Struct
 from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app import json_documents
 from app.http import public
 from app.http.application import current, has_small_body
+from app.http.headers import note_ignored
 from app.http.public import MAX_QUESTION_BYTES, NOTHING_BUT_ERR, PublicInterface, answer, preflight
 from app.values.errors import BadRequest, UnsupportedFormat
 from app.values.ip_addresses import IPAddress
-from app.values.wire_values import MAX_SYMBOL_CHARACTERS, printable
 
 
 def apply_request_policy() -> Response | None:
@@ -54,45 +54,55 @@ def caller() -> IPAddress | None:
 
 _JSON: Final = "application/json"
 _FORM: Final = "application/x-www-form-urlencoded"
+_PLAIN_NAME: Final = re.compile(r"[\w.\[\]-]{1,64}", re.ASCII)
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
-def read_query(schema: Schema) -> dict[str, Any]:
-    """The parameters of the query string, each as the schema's field reads it.
+def read_query(schema: Schema, *, refuses_unknown: bool = False) -> dict[str, Any]:
+    """The parameters of the query string, each as the schema's field reads it. The answer names the unknown
+    ones.
 
-    :raises BadRequest: naming every parameter that is missing or of the wrong form.
+    :param refuses_unknown: unknown ones are refused instead.
+    :raises BadRequest: naming every parameter that is missing, of the wrong form or refused.
     """
-    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
+    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""), [], refuses_unknown)
 
 
-def read_query_or_body(schema: Schema) -> dict[str, Any]:
+def read_query_or_body(schema: Schema, *, refuses_unknown: bool = False) -> dict[str, Any]:
     """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
 
-    The body is a JSON object, or a form, which has the format of a query. The query of a POST is ignored.
+    The body is a JSON object, or a form, which has the format of a query. All of a POST's query is unknown.
 
-    :raises BadRequest: naming every field that is missing or of the wrong form.
+    :raises BadRequest: naming every field that is missing, of the wrong form or refused.
     :raises UnsupportedFormat: the body does not declare one of the two types.
     """
     if request.method != "POST":
-        return read_query(schema)
+        return read_query(schema, refuses_unknown=refuses_unknown)
     if request.mimetype == _FORM:
-        return _read_encoded(schema, request.get_data().decode("latin-1"))
+        form = request.get_data().decode("latin-1")
+        return _read_encoded(schema, form, query_names(), refuses_unknown)
     try:
-        return read_body(schema)
+        return read_body(schema, refuses_unknown=refuses_unknown)
     except UnsupportedMediaType:
         raise UnsupportedFormat(f"send the body with Content-Type: {_JSON} or {_FORM}") from None
 
 
-def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, Any]:
+def read_body(
+    schema: Schema, *, otherwise: Schema | None = None, refuses_unknown: bool = False
+) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
 
-    As in a query, members that the schema does not know are ignored, and an empty one counts as left out, as
-    does null. With ``COMPAT_CLIENTS`` every body that is not a form counts as JSON.
+    As in a query, an empty member counts as left out, as does null. All of the query is unknown. With
+    ``COMPAT_CLIENTS`` every body that is not a form counts as JSON.
 
     :param otherwise: reads a body that has members of this schema and none of the first.
+    :param refuses_unknown: unknown members are refused, and not only named in the answer.
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
     :raises UnsupportedMediaType: it does not declare JSON.
     """
+    in_query = query_names()
+    if not refuses_unknown:
+        note_ignored(in_query)  # also where the body cannot be read: the client sent all in the query
     declared = request.environ.get("CONTENT_TYPE")
     if declared != _JSON and not current(PublicInterface).compat_clients and request.mimetype != _JSON:
         raise UnsupportedMediaType
@@ -105,26 +115,25 @@ def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, A
     members = {name: value for name, value in document.items() if value not in (None, "")}
     if otherwise is not None and members.keys().isdisjoint(schema.load_fields):
         schema = schema if members.keys().isdisjoint(otherwise.load_fields) else otherwise
-    return _load(schema, members)
+    known, _ = _names(schema)
+    unknown = [*in_query, *(name for name in members if name not in known)]
+    return _load(schema, members, unknown, refuses_unknown)
 
 
-def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
-    """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
-    names, lists = _names(schema)
-    if schema.unknown == RAISE:
-        _refuse_unknown(encoded, names)
-    return _load(schema, query_values(encoded, names, lists))
+def query_names() -> list[str]:
+    """The names of all parameters of the query that are not empty."""
+    query, names = request.environ.get("QUERY_STRING"), list[str]()
+    if query:
+        query_values(query, (), unknown=names)
+    return names
 
 
-def _refuse_unknown(encoded: str, known: frozenset[str]) -> None:
+def _read_encoded(schema: Schema, encoded: str, unknown: list[str], refuses_unknown: bool) -> dict[str, Any]:
+    """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly.
+
+    :param unknown: names that are unknown apart from it.
     """
-    :raises BadRequest: a name is not one of the known ones.
-    """
-    for part in encoded.split("&"):
-        name = _decoded(part.partition("=")[0]) if part else None
-        if part and name not in known:
-            shown, have = printable(name or "")[:MAX_SYMBOL_CHARACTERS], ", ".join(sorted(known))
-            raise BadRequest(f"{shown}: is no parameter of this operation, which has {have}")
+    return _load(schema, query_values(encoded, *_names(schema), unknown), unknown, refuses_unknown)
 
 
 @cache
@@ -134,21 +143,26 @@ def _names(schema: Schema) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(names), frozenset(n for n, field in names.items() if isinstance(field, fields.List))
 
 
-def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:
+def query_values(
+    query: str, known: Container[str], lists: Container[str] = (), unknown: list[str] | None = None
+) -> dict[str, Any]:
     """Name and decoded value of every known parameter that is not empty.
 
     Values of unknown parameters are not decoded. An empty value counts as left out.
 
     :param query: from WSGI: percent-encoded, other bytes as Latin-1.
     :param lists: names that may occur more than once; their value is the list of what was sent.
+    :param unknown: gets the names of the others that are not empty.
     :raises BadRequest: another parameter occurs twice, or one is not UTF-8.
     """
     values: dict[str, Any] = {}
     for part in query.split("&"):
         name, _, value = part.partition("=")
         if name not in known:
-            name = _decoded(name) or ""
+            name = _decoded(name) or name
             if name not in known:
+                if unknown is not None and name and value:
+                    unknown.append(name)
                 continue
         if name in values and name not in lists:
             raise BadRequest(f"{name}: must be given once")
@@ -171,11 +185,23 @@ def _decoded(text: str) -> str | None:
         return None
 
 
-def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
+def _load(
+    schema: Schema, values: dict[str, Any], unknown: list[str], refuses_unknown: bool
+) -> dict[str, Any]:
     loaded, faults = values_and_faults(schema, values)
+    if unknown and refuses_unknown:
+        known = ", ".join(sorted(_names(schema)[0]))
+        faults |= {_shown(name): f"is not a parameter here, which are {known}" for name in unknown}
+    elif unknown:
+        note_ignored(unknown)
     if faults:
         raise BadRequest.naming(faults)
     return loaded
+
+
+def _shown(name: str) -> str:
+    """An unknown name in a message, where it is safe to repeat."""
+    return name if _PLAIN_NAME.fullmatch(name) else "a parameter"
 
 
 def values_and_faults(schema: Schema, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -213,6 +239,11 @@ def shape_of(shape: Shape, compat_clients: bool) -> Schema:
     return shape if isinstance(shape, Schema) else shape(compat_clients)
 
 
+def _view_without_parameters(view: Callable[[], Response]) -> Response:
+    note_ignored(query_names())
+    return view()
+
+
 class Operation(Struct, frozen=True, kw_only=True):
     """One operation.
 
@@ -226,7 +257,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     has the fields of the query in its body. ``parameters`` are the names and descriptions of headers that are
     read, ``answer_headers`` the names of those of a successful answer. ``failures`` are HTTP statuses.
     ``examples_of`` is the operation whose recorded answers are shown, where they are not its own.
-    ``key_needed`` is None where a key does not matter.
+    ``key_needed`` is None where a key does not matter. An operation ``refuses_unknown`` parameters, where
+    older ones name them in ``X-Gateway-Ignored`` (docs/interface.md#ignored).
     """
 
     name: str
@@ -253,6 +285,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     examples_of: str = ""
     key_needed: bool | None = False
     streams: bool = False
+    refuses_unknown: bool = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -266,15 +299,19 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     def view_for(self, compat_clients: bool) -> Callable[[], Response]:
         if self.view is not None:
-            return self.view
+            return self.view if self.query or self.bodies else partial(_view_without_parameters, self.view)
         call, dump, headers = self.call, self.dump, self.headers
         shape = shape_of(self.answer, compat_clients)
         question, other = self.question(compat_clients), self.bodies[1] if len(self.bodies) > 1 else None
-        in_body = bool(self.bodies)
+        in_body, refuses = bool(self.bodies), self.refuses_unknown
         assert call is not None  # noqa: S101  an operation without a view has one
 
         def view() -> Response:
-            requested = read_body(question, otherwise=other) if in_body else read_query_or_body(question)
+            requested = (
+                read_body(question, otherwise=other, refuses_unknown=refuses)
+                if in_body
+                else read_query_or_body(question, refuses_unknown=refuses)
+            )
             done = call(requested)
             values = done if dump is None else dump(done)
             return answer(shape, values, () if headers is None else headers(done))

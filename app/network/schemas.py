@@ -11,11 +11,12 @@ from typing import Any, Final
 from marshmallow import ValidationError, fields, post_load, pre_dump, validates_schema
 
 from app.db.models import Base
-from app.http.schemas import Answer, Shape, describe
+from app.http.schemas import Answer, BoundedText, Question, ReadyObject, Shape, Uint, describe
 from app.json_documents import WholeNumber
 from app.network import models
 from app.network.models.columns import Declared, declared, published_columns
 from app.network.models.document_fields import Flag, ListOf, PlainNumber, Strict
+from app.values.wire_values import MAX_SYMBOL_CHARACTERS
 
 DOCUMENT_VERSION: Final = 1
 
@@ -162,4 +163,22 @@ class ConfigsAnswer(Answer):
     blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)
     redirect_to_aggregators_config = fields.List(
         fields.Raw(), dump_default=list, metadata=describe("As configured.")
+    )
+
+
+class TokenInfoQuery(Question):
+    chain_id = Uint(32, required=True, metadata=describe("Chain id, from the transfer configs.", 1))
+    token_symbol = BoundedText(
+        MAX_SYMBOL_CHARACTERS,
+        required=True,
+        metadata=describe("Token symbol, from the transfer configs. Letter case matters.", "USDT"),
+    )
+
+
+class TokenInfoAnswer(Answer):
+    token_info = ReadyObject(
+        TokenInfo,
+        allow_none=True,
+        dump_default=None,
+        metadata=describe("The token, as the chain lists it in the transfer configs; null on an error."),
     )

@@ -33,7 +33,9 @@ from app.network.rules.watch_terms import build_watch_terms
 from app.network.sections import SECTIONS, Part
 from app.network.snapshot import ConfigIndex, NetworkSnapshot, SnapshotSource, TransferConfigs
 from app.observability.outages import FAILURES
-from app.values.errors import Unavailable
+from app.values.codes import Reason
+from app.values.errors import GatewayError, Unavailable
+from app.values.identifiers import ChainId
 from app.values.times import Clock, system_clock
 
 MAX_STALE_SECONDS: Final = 60.0
@@ -285,3 +287,28 @@ def transfer_configs(snapshots: SnapshotSource) -> TransferConfigs:
     :raises Unavailable: the configuration is too old to be trusted.
     """
     return snapshots.current().configs
+
+
+def token_info(snapshots: SnapshotSource, chain_id: int, symbol: str) -> Mapping[str, Any]:
+    """What the transfer configs say of a token that a chain lists.
+
+    :raises GatewayError: the chain or its token is not known.
+    :raises Unavailable: the configuration is too old to be trusted.
+    """
+    snapshot = snapshots.current()
+    chain = snapshot.terms.chain_infos.get(ChainId(chain_id))
+    if chain is None:
+        msg = f"Chain {chain_id} is unknown: choose one of the chains in /v2/getTransferConfigs"
+        raise GatewayError(msg, reason=Reason.CHAIN_UNKNOWN)
+    listed: list[dict[str, Any]] = snapshot.configs.answer["chain_token"][str(chain_id)]["token"]
+    by_symbol = {each["token"]["symbol"]: each for each in listed}
+    if symbol in by_symbol:
+        return by_symbol[symbol]
+    meant = next((known for known in by_symbol if known.casefold() == symbol.casefold()), None)
+    hint = (
+        "choose one of its tokens in /v2/getTransferConfigs"
+        if meant is None
+        else f"letter case matters, send token_symbol={meant}"
+    )
+    msg = f"This token is not on {chain.name}: {hint}"
+    raise GatewayError(msg, reason=Reason.TOKEN_NOT_ON_SRC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Response, request
@@ -9,7 +10,7 @@ from flask import Response, request
 from app.http.application import current
 from app.http.headers import AS_IT_IS, JSON
 from app.http.public import ANY_ORIGIN, EXPOSED
-from app.network.services import transfer_configs
+from app.network.services import token_info, transfer_configs
 from app.network.snapshot import SnapshotSource, TransferConfigs
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
@@ -18,6 +19,10 @@ _REVALIDATED: Final = ("Cache-Control", "no-cache")
 
 def get_transfer_configs(_requested: dict[str, Any]) -> TransferConfigs:
     return transfer_configs(current(SnapshotSource))
+
+
+def get_token_info(requested: dict[str, Any]) -> Mapping[str, Any]:
+    return token_info(current(SnapshotSource), requested["chain_id"], requested["token_symbol"])
 
 
 def serve_transfer_configs() -> Response:

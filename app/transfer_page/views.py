@@ -21,7 +21,8 @@ from app.http.application import add_part, current
 from app.http.errors import answer_errors_by_pages, as_gateway_error, retry_after
 from app.http.headers import IMMUTABLE, NO_STORE, REASON, digest, needs_secure_cookies
 from app.http.limits import RefundRequestLimit
-from app.http.public import TRANSFER_PAGES, caller
+from app.http.mounted import below
+from app.http.public import PREFIX, TRANSFER_PAGES, caller
 from app.network.snapshot import SnapshotSource
 from app.observability.logs import failed_request
 from app.observability.outages import FAILURES
@@ -142,7 +143,8 @@ def page(template: str, status: int = 200, /, **shown: Any) -> Response:
         languages=LANGUAGES,
         rfc3339=rfc3339,
         support_url=interface.support_url,
-        waits=interface.waits,
+        waits=below(f"{PREFIX}/waitTransferStatus") if interface.waits else "",
+        look_up=url_for("pages.look_up"),
         shortest_reload=SHORTEST_RELOAD,
         **shown,
     )
@@ -171,7 +173,7 @@ def _remember(response: Response) -> None:
             COOKIE,
             chosen,
             max_age=COOKIE_SECONDS,
-            path=TRANSFER_PAGES,
+            path=below(TRANSFER_PAGES),
             secure=needs_secure_cookies(current(PagesInterface).trusted_proxies),
             httponly=True,
             samesite="Lax",

@@ -16,6 +16,7 @@ class GatewayError(Exception):
     :param reason: for machines. It decides the code and how an interface answers.
     :param retry_after: seconds after which it is worth trying again, where that is known.
     :param meant: the intended transfer, where the request named it otherwise than by its id.
+    :param meant_count: how many transfers the request stands for; ``meant`` is the first of them.
     """
 
     def __init__(
@@ -25,12 +26,14 @@ class GatewayError(Exception):
         reason: Reason,
         retry_after: int | None = None,
         meant: TransferId | None = None,
+        meant_count: int = 1,
     ) -> None:
         super().__init__(msg)
         self.msg = msg
         self.reason = reason
         self.retry_after = retry_after
         self.meant = meant
+        self.meant_count = meant_count
 
     @property
     def code(self) -> ErrCode:

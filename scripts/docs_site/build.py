@@ -20,6 +20,7 @@ from typing import Final
 from config import DOCS_SITE
 from scripts.docs_site.failure import CannotBuild
 from scripts.docs_site.finish import finish
+from scripts.docs_site.llms import NAME, llms_text, write_pages
 from scripts.docs_site.nav import as_toml, navigation
 from scripts.docs_site.pages import Library
 
@@ -87,6 +88,7 @@ def build(site: Path, root: Path, stamp: str) -> None:
         stage(workshop, root)
         generate(workshop)
         finish(workshop / "site")
+        write_text(workshop / "site", root)
         (workshop / "site" / STAMP).write_text(stamp, encoding="utf-8")
         if site.exists():
             site.rename(workshop / "before")
@@ -111,6 +113,14 @@ def stage(workshop: Path, root: Path) -> None:
     settings = (THEME / "zensical.toml").read_text(encoding="utf-8")
     menu = as_toml(navigation(library, THEME / "nav.toml"))
     (workshop / "zensical.toml").write_text(f"[project]\nnav = {menu}\n{settings}", encoding="utf-8")
+
+
+def write_text(site: Path, root: Path) -> None:
+    """Write what language models read: the pages as Markdown, and their list."""
+    library = Library(root, OTHERS)
+    menu = navigation(library, THEME / "nav.toml")
+    (site / NAME).write_text(llms_text(library, menu, THEME / "zensical.toml"), encoding="utf-8")
+    write_pages(library, site)
 
 
 def generate(workshop: Path) -> None:

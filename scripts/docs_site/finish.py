@@ -23,6 +23,7 @@ _ALIGNED: Final = re.compile(r' style="text-align: (left|center|right);"')
 _CODE: Final = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 _CELL: Final = re.compile(r"<t[dh]\b[^>]*>.*?</t[dh]>", re.DOTALL)
 _CELL_CODE: Final = re.compile(r"(<code>)([^<]*)(</code>)")
+_ROOTED: Final = re.compile(r'(<[^<>]*\s(?:href|src|action)=")(/(?!/)[^"#?]*)([^"]*")')
 _SEPARATOR: Final = re.compile(r"(?<=\w)(?:[/,]|&amp;)(?=\w)")
 _LISTED: Final = re.compile(
     r'(<nav class="md-nav"[^>]* aria-labelledby=")(__nav_\w+_label)("[^>]*>\s*<label class="md-nav__title")'
@@ -38,9 +39,20 @@ def finish(site: Path) -> None:
         text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
         text = named(breakable(text.replace("<th></th>", "<td></td>")))
         inner = page.relative_to(site).as_posix()
-        page.write_text(without_scripts(site, inner, text), encoding="utf-8")
+        page.write_text(without_scripts(site, inner, relative(inner, text)), encoding="utf-8")
         if found := _STYLED.search(_CODE.sub("", re.sub(r">[^<]*<", "><", text))):
             raise CannotBuild(f"{inner}: {found[0].strip()} is not allowed in a page")
+
+
+def relative(page: str, text: str) -> str:
+    """The page with relative links in place of those from the gateway's root, which may be below a path."""
+    folder = f"/docs/{page}".rpartition("/")[0]
+
+    def turned(link: re.Match[str]) -> str:
+        slash = "/" if link[2].endswith("/") else ""
+        return f"{link[1]}{relpath(link[2], folder)}{slash}{link[3]}"
+
+    return _ROOTED.sub(turned, text)
 
 
 def breakable(text: str) -> str:

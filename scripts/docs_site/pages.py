@@ -129,6 +129,10 @@ class Library:
             text = step(text)
         return text
 
+    def plain(self, source: str) -> str:
+        """A page as it is in the repository, with links to the places of the site."""
+        return self._linked(source, (self.root / source).read_text(encoding="utf-8"))
+
     def _linked(self, source: str, text: str) -> str:
         return outside_code(text, lambda part: _LINK.sub(lambda link: self._target(source, link[1]), part))
 

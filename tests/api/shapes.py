@@ -14,6 +14,7 @@ EVIDENCE = "/v2/getRefundEvidence"
 ASK = "/v2/withdrawLiquidity"
 CONFIGS = "/v2/getTransferConfigs"
 CONFIGS_FOR_ALL = "/v2/getTransferConfigsForAll"
+TOKEN_INFO = "/v2/getTokenInfo"
 HISTORY = "/v2/transferHistory"
 FIND = "/v2/getTransfer"
 STATUSES = "/v2/getTransferStatuses"
@@ -115,6 +116,7 @@ ZEROES[SEND] = ZEROES[ESTIMATE] | {
     "transfer_id": None,
     "valid_until": "",
 }
+ZEROES[TOKEN_INFO] = {"token_info": None}
 ZEROES[CONFIGS_FOR_ALL] = ZEROES[CONFIGS]
 
 

@@ -161,7 +161,7 @@ def test_docs_page_explains_how_to_build_site(
     answer = client.get("/docs/")
     assert answer.status_code == 200
     assert "make docs" in answer.text
-    assert '<a href="/docs/try/">' in answer.text
+    assert '<a href="try/">' in answer.text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     assert client.get("/docs/try/").status_code == 200
     other = client.get("/docs/errors/")

@@ -101,7 +101,7 @@ def test_other_exception_is_internal_error() -> None:
 
 
 def test_wrong_method_gets_allowed_methods(client: FlaskClient) -> None:
-    assert set(client.get(STATUS).headers["Allow"].split(", ")) == {"POST", "OPTIONS"}
+    assert set(client.put(STATUS).headers["Allow"].split(", ")) == {"GET", "HEAD", "POST", "OPTIONS"}
 
 
 def test_missing_database_is_unavailable(open_app: Any, tmp_path: Any) -> None:

@@ -42,6 +42,7 @@ def ids(body: dict[str, Any]) -> list[str]:
 
 CHAIN_FIELDS = (
     "id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt",
+    "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost",
 )  # fmt: skip
 
 

@@ -89,7 +89,62 @@ def test_first_transfer_in_block_is_answered(app: Flask, client: FlaskClient) ->
         event("network.status", transfer_id=f"0x{1:064x}", xfer_status=3),
     )  # fmt: skip
     assert status_of(client, tx_hash=SEND, src_chain_id=1)["refund_reason"] == 3
-    assert len(found(client, f"key={SEND}")) == 3
+    assert len(found(client, f"key={SEND}")) == len(order)
+    response = client.post(STATUS, json={"tx_hash": SEND, "src_chain_id": 1})
+    assert response.headers["X-Transfer-Id"] == f"0x{1:064x}"
+    assert response.headers["X-Transfer-Count"] == str(len(order))
+
+
+def test_count_of_sends_is_told_of_hash_as_id(app: Flask, client: FlaskClient) -> None:
+    report_events(app, *({**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{n}"} for n in range(2)))
+    response = client.post(STATUS, json={"transfer_id": SEND})
+    message = assert_refused(response, 200, "transfer_not_found", STATUS)
+    assert message.endswith(f"of transfer 0x{0:064x}, the first of 2; send that as transfer_id")
+    assert response.headers["X-Transfer-Count"] == "2"
+    assert "X-Transfer-Count" in response.headers["Access-Control-Expose-Headers"]
+
+
+def test_one_send_has_no_count(app: Flask, client: FlaskClient) -> None:
+    report_events(app, sent(ID))
+    by_transaction = client.post(STATUS, json={"tx_hash": SEND, "src_chain_id": 1}).headers
+    assert (by_transaction["X-Transfer-Id"], by_transaction.get("X-Transfer-Count")) == (ID, None)
+    by_id = client.post(STATUS, json={"transfer_id": ID}).headers
+    assert not {"X-Transfer-Id", "X-Transfer-Count"} & set(dict(by_id))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"transfer_id={ID}",
+        f"transfer_id={ID[2:].upper()}&tx_hash=",
+        f"tx_hash={SEND}&src_chain_id=1",
+        f"transfer_id={ID}&tx_hash=!&src_chain_id=x",  # not looked at
+    ],
+)
+@pytest.mark.parametrize("prefix", ["/v1", "/v2"])
+def test_status_by_get_equals_that_by_post(app: Flask, client: FlaskClient, query: str, prefix: str) -> None:
+    report_events(app, sent(ID))
+    response = client.get(f"{prefix}/getTransferStatus?{query}")
+    assert response.get_json() == status_of(client, transfer_id=ID)
+    assert response.get_json()["status"] == 1
+    assert response.headers["X-Transfer-Next-Actor"] == "network"
+
+
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ("", "transfer_id: is missing"),
+        (
+            "transfer_id=0x12",
+            "transfer_id: must be a string of 32 bytes in hex (64 digits, with or without 0x)",
+        ),
+        (f"tx_hash={SEND}", "src_chain_id: is missing"),
+        ("src_chain_id=1", "tx_hash: is missing"),
+        (f"transfer_id={ID}&transfer_id={ID}", "transfer_id: must be given once"),
+    ],
+)
+def test_status_by_get_refuses_what_post_does(client: FlaskClient, query: str, fault: str) -> None:
+    assert assert_refused(client.get(f"{STATUS}?{query}"), 400, "bad_request", STATUS) == fault
 
 
 def test_retracted_transaction_is_known(app: Flask, client: FlaskClient) -> None:

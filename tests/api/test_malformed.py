@@ -16,6 +16,7 @@ from tests.api.shapes import (
     EVIDENCE,
     LATENCY,
     STATUS,
+    STATUSES,
     ZEROES,
     assert_refused,
 )
@@ -98,7 +99,7 @@ OTHERS: list[tuple[str, dict[str, Any], int, str, str | None]] = [
     (LATENCY, {"data": LARGE, "query_string": PAIR}, 413, "body_too_large", LATENCY),
     (EVIDENCE, {"data": LARGE, "query_string": {"transfer_id": ID}}, 413, "body_too_large", EVIDENCE),
     (CONFIGS, {"data": LARGE}, 413, "body_too_large", CONFIGS),
-    *((STATUS, {"method": m}, 405, "method_not_allowed", STATUS) for m in METHODS if m != "POST"),
+    *((STATUS, {"method": m}, 405, "method_not_allowed", STATUS) for m in METHODS[2:]),
     *((ESTIMATE, {"method": m}, 405, "method_not_allowed", ESTIMATE) for m in METHODS[2:]),
     *((LATENCY, {"method": m}, 405, "method_not_allowed", LATENCY) for m in METHODS if m != "GET"),
     *((EVIDENCE, {"method": m}, 405, "method_not_allowed", EVIDENCE) for m in METHODS if m != "GET"),
@@ -166,10 +167,11 @@ def test_request_unfit_for_this_path(
 @pytest.mark.parametrize(
     ("path", "method", "instead"),
     [
-        (STATUS, "GET", "POST"),
+        (STATUSES, "GET", "POST"),
+        (STATUS, "PUT", "GET or POST"),
         (LATENCY, "POST", "GET"),
         (ESTIMATE, "PUT", "GET or POST"),
-        ("/v1/getTransferStatus", "DELETE", "POST"),
+        ("/v1/getTransferStatus", "DELETE", "GET or POST"),
         ("/v2/webhooks", "PATCH", "DELETE or GET or POST"),
         ("/ingest/v1/events", "GET", "POST"),
     ],

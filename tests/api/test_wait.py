@@ -68,6 +68,12 @@ def in_background(app: Flask) -> Any:
         yield start
 
 
+def test_answer_that_comes_later_names_what_was_ignored(app: Flask) -> None:
+    answer = wait_for(app, after_status=SUBMITTING, timeout=1, until="5")
+    assert answer.get_json()["status"] == SUBMITTING
+    assert answer.headers["X-Gateway-Ignored"] == "until"
+
+
 def until_true(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + 10
     while not condition():

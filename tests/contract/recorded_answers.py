@@ -51,6 +51,7 @@ Answer = dict[str, Any]
 STATUS, ESTIMATE = "/v2/getTransferStatus", "/v2/estimateAmt"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
 GRPC = "/sgn.gateway.v1.Web/"
+COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
 UNKNOWN_ID = "0x" + "ab" * 32
 QUOTE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
 
@@ -146,6 +147,15 @@ def requests() -> Iterator[Request]:
         yield _get(f"/v2/{path}")
         yield _get(f"/v1/{path}")
         yield _grpc(path.replace("get", "Get"), b"")
+    for query in (
+        "chain_id=1&token_symbol=USDT",
+        "chain_id=1&token_symbol=usdt",
+        "chain_id=9&token_symbol=X",
+    ):
+        yield _get(f"/v2/getTokenInfo?{query}")
+        yield _get(f"/v1/getTokenInfo?{query}")
+    yield _grpc("GetTokenInfo", _number(1, 1) + _text(2, "USDT"))
+    yield _get(f"{STATUS}?transfer_id={COMPLETED}")
     yield from (_get("/v2/webhooks"), _post("/v2/webhooks", {"url": "https://example.org/"}))
     yield {"method": "DELETE", "path": "/v2/webhooks?id=whk_0"}
     for path in (
@@ -239,6 +249,8 @@ def _malformed() -> Iterator[Request]:
     yield {"method": "POST", "path": STATUS, "headers": {"Content-Type": "text/plain"}, "body": "{}"}
     yield {"method": "POST", "path": STATUS, "headers": _JSON, "body": " " * 65537}
     yield _get(STATUS)
+    yield _get(f"{STATUS}?tx_hash={UNKNOWN_ID}")
+    yield _get("/v2/getTokenInfo?chain_id=1")
     for method in ("POST", "DELETE", "OPTIONS"):
         yield {"method": method, "path": f"{ESTIMATE}?{QUOTE}", "headers": {"Origin": "https://example.org"}}
     for old, new in (

@@ -51,6 +51,13 @@ def test_answer_is_that_of_the_gateway(server: Server, nginx: Nginx) -> None:
     assert response.headers["Strict-Transport-Security"]  # so the gateway knows that it was https
 
 
+def test_caller_cannot_name_the_path_below_which_it_is(nginx: Nginx) -> None:
+    """The gateway would believe its proxy."""
+    response, content = nginx.request("GET", "/openapi.json", headers={"X-Forwarded-Prefix": "/forged"})
+    assert response.status == 200
+    assert json.loads(content)["servers"][0]["url"] == "/"
+
+
 def test_stream_comes_piece_by_piece(server: Server, nginx: Nginx) -> None:
     transfer_id = new_transfer(server)
     connection = nginx.connect()

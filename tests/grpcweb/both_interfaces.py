@@ -18,7 +18,16 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from werkzeug.test import TestResponse
 
-from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, SEND, STATUS
+from tests.api.shapes import (
+    CONFIGS,
+    CONFIGS_FOR_ALL,
+    ESTIMATE,
+    HISTORY,
+    LATENCY,
+    SEND,
+    STATUS,
+    TOKEN_INFO,
+)
 from tests.grpcweb.wire import INTERNAL, INVALID_ARGUMENT, METHODS, OK, UNAVAILABLE, Answer, frame, post
 
 STATUS_OF = {200: OK, 400: INVALID_ARGUMENT, 500: INTERNAL, 503: UNAVAILABLE}
@@ -30,6 +39,7 @@ METHOD_OF = {
     HISTORY: "TransferHistory",
     CONFIGS: "GetTransferConfigs",
     CONFIGS_FOR_ALL: "GetTransferConfigsForAll",
+    TOKEN_INFO: "GetTokenInfo",
 }
 """The operations that both interfaces serve."""
 
@@ -157,11 +167,24 @@ def compare(path: str, over_http: TestResponse, over_grpc: Answer) -> None:
     for transfer in body.get("history", ()):  # their message has no place for them
         for name in ("sender", "receiver", "dst_deadline"):
             assert isinstance(transfer.pop(name), str)
-    if path in (CONFIGS, CONFIGS_FOR_ALL):
+        for leg in ("src_send_info", "dst_received_info"):
+            chain = transfer[leg]["chain"]
+            chain["suggested_gas_cost"] = chain["suggested_gas_cost"] or "0"  # of an unknown chain
+    if path in (CONFIGS, CONFIGS_FOR_ALL, TOKEN_INFO):
         body = of_fields(body, METHODS[METHOD_OF[path]][1].DESCRIPTOR)
     if "bridge_type" not in body:  # over HTTP with COMPAT_CLIENTS=0
         answer.pop("bridge_type", None)
-    assert answer == body
+    assert without_base_fees(answer) == body
+
+
+def without_base_fees(answer: Any) -> Any:
+    """Only messages have the field, as 0: the network of the tests suggests none."""
+    if isinstance(answer, list):
+        return [without_base_fees(each) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    assert not answer.get("suggested_base_fee")
+    return {name: without_base_fees(each) for name, each in answer.items() if name != "suggested_base_fee"}
 
 
 def as_json(path: str, answer: bytes) -> dict[str, Any]:
@@ -182,7 +205,8 @@ def as_json(path: str, answer: bytes) -> dict[str, Any]:
         values["transfer_id"] = values["transfer_id"] or None
     if path == HISTORY:
         values |= plain_json(message) | {"err": values["err"]}
-    if path in (CONFIGS, CONFIGS_FOR_ALL):
+    if path in (CONFIGS, CONFIGS_FOR_ALL, TOKEN_INFO):
+        values |= {"token_info": None} if path == TOKEN_INFO else {}
         values |= MessageToDict(
             message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
         ) | {"err": values["err"]}

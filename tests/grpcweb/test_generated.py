@@ -48,7 +48,8 @@ GetTransferConfigsResponse: err=1 ErrMsg, chains=2 Chain[], chain_token=3 ChainT
   blocked_bridge_direct=6 BlockedBridgeDirect[]
 BlockedBridgeDirect: symbol=1 string, src_chain_id=2 uint64, dst_chain_id=3 uint64
 Chain: id=1 uint32, name=2 string, icon=3 string, block_delay=4 uint32, gas_token_symbol=5 string,
-  explore_url=6 string, contract_addr=8 string, drop_gas_amt=9 string
+  explore_url=6 string, contract_addr=8 string, drop_gas_amt=9 string, suggested_base_fee=10 double,
+  drop_gas_cost_amt=11 string, drop_gas_balance_alert=12 string, suggested_gas_cost=13 uint64
 ChainTokenInfo: token=1 TokenInfo[]
 TokenInfo: token=1 Token, name=2 string, icon=3 string, inbound_lmt=4 string, inbound_epoch_cap=5 string,
   transfer_disabled=6 bool
@@ -72,6 +73,8 @@ WithdrawSource: chain_id=1 uint32, amount=2 string, slippage_tolerance=3 uint32
 EstimateWithdrawAmtResponse: err=1 ErrMsg, req_amt=2 ReqAmtEntry[]
 WithdrawEstimate: eq_value_token_amt=1 string, bridge_rate=2 float, perc_fee=3 string, base_fee=4 string,
   slippage_tolerance=5 uint32, max_slippage=6 uint32
+GetTokenInfoRequest: chain_id=1 uint32, token_symbol=2 string
+GetTokenInfoResponse: err=1 ErrMsg, token_info=2 TokenInfo
 GetTokenBoundRequest: chain_id=1 uint64, token_addr=2 string
 GetTokenBoundResponse: value=1 string, err=2 ErrMsg
 """

@@ -17,7 +17,7 @@ from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.messages import estimate_answer
 from app.values.codes import BridgeType
 from tests.api.shapes import LATENCY
-from tests.api.world import configure, network
+from tests.api.world import ADDRESS, configure, network, report_events, sent
 from tests.grpcweb.wire import (
     INVALID_ARGUMENT,
     OK,
@@ -241,3 +241,33 @@ def test_configs_follow_the_network(app: Flask, client: FlaskClient) -> None:
     assert before.chains[0].name == "Ethereum"
     assert after.chains[0].name == "Renamed"
     assert set(after.chain_token) == {1, 56, 137, 250, 42161}
+
+
+@pytest.mark.parametrize(
+    ("cost", "fee", "cost_sent", "fee_sent"),
+    [
+        ("213522", 0.25, 213522, 0.25),
+        (str(2**64 - 1), 3, 2**64 - 1, 3.0),
+        (str(2**64), "0.25", 0, 0.0),  # beyond the type; no number
+        ("21.5", True, 0, 0.0),
+        ("", None, 0, 0.0),
+    ],
+)
+def test_chain_has_the_numbers_that_are_configured(
+    app: Flask, client: FlaskClient, cost: str, fee: Any, cost_sent: int, fee_sent: float
+) -> None:
+    document = network()
+    document["chains"][0] |= {
+        "drop_gas_cost_amt": "7",
+        "drop_gas_balance_alert": "8",
+        "suggested_gas_cost": cost,
+        "extra": {"suggested_base_fee": fee},
+    }
+    configure(app, document)
+    report_events(app, sent(ID, src_chain_id=1))
+    chain = read(call(client, CONFIGS), CONFIGS).chains[0]
+    assert (chain.suggested_gas_cost, chain.suggested_base_fee) == (cost_sent, fee_sent)
+    assert (chain.drop_gas_cost_amt, chain.drop_gas_balance_alert) == ("7", "8")
+    history = read(call(client, "TransferHistory", addr=ADDRESS, page_size=1), "TransferHistory")
+    chain.suggested_base_fee = 0
+    assert history.history[0].src_send_info.chain == chain

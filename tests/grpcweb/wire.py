@@ -30,6 +30,7 @@ METHODS: dict[str, tuple[type[Message], type[Message]]] = {
     "WithdrawLiquidity": (pb.WithdrawLiquidityRequest, pb.WithdrawLiquidityResponse),
     "EstimateWithdrawAmt": (pb.EstimateWithdrawAmtRequest, pb.EstimateWithdrawAmtResponse),
     "GetTokenBound": (pb.GetTokenBoundRequest, pb.GetTokenBoundResponse),
+    "GetTokenInfo": (pb.GetTokenInfoRequest, pb.GetTokenInfoResponse),
     "GetTransferConfigsForAll": (pb.GetTransferConfigsRequest, pb.GetTransferConfigsResponse),
 }
 

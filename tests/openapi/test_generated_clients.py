@@ -35,6 +35,8 @@ CALLED = {
     "signatures": 3,
     "found": "known",
     "by transaction": 8,
+    "by get": 8,
+    "token": 6,
     "statuses": [[8, None], [0, 500]],
     "in its history": True,
     "requested": "1700000000",

@@ -25,6 +25,7 @@ RUNNING: Final = (
     "cli.test_evidence",
     "clients.test_guide",
     "db.test_connections",
+    "deploy.test_below_a_path",
     "deploy.test_nginx",
     "deploy.test_stores",
     "feed.views.test_docs",

@@ -62,8 +62,8 @@ def test_real_chains_have_their_addresses(document: Document) -> None:
     enabled = {chain_id for chain_id, chain in chains.items() if not chain["disabled"]}
     assert enabled == {1, 10, 56, 137, 250, 336, 592, 8453, 42161, 43114}
     assert {c: chains[c]["contract_addr"] for c in KNOWN_BRIDGES} == KNOWN_BRIDGES
-    assert (chains[250]["block_delay"], chains[250]["explore_url"]) == (30, "https://ftmscan.com")
-    assert chains[42161]["explore_url"] == "https://arbiscan.io"
+    assert (chains[250]["block_delay"], chains[250]["explore_url"]) == (30, "https://ftmscan.com/")
+    assert chains[42161]["explore_url"] == "https://arbiscan.io/"
     tokens = {(t["chain_id"], t["symbol"]): (t["address"], t["decimal"]) for t in document["tokens"]}
     assert {key: tokens[key] for key in KNOWN_TOKENS} == KNOWN_TOKENS
 

@@ -71,10 +71,10 @@ def test_recorded_transfer_is_as_recorded(states: States, document: Reported) ->
         None,
     )
     assert source["block_delay"] == 30
-    assert f"{source['explore_url']}/tx/{state.src_tx_hash}" == (
+    assert f"{source['explore_url']}tx/{state.src_tx_hash}" == (
         "https://ftmscan.com/tx/0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc"
     )
-    assert f"{destination['explore_url']}/tx/{state.dst_tx_hash}" == (
+    assert f"{destination['explore_url']}tx/{state.dst_tx_hash}" == (
         "https://arbiscan.io/tx/0xe73db1fff7407a72d4755cd52252d29afd2e5326b755725df56befba4ff7594b"
     )
 

@@ -33,6 +33,8 @@ class Server:
     process: subprocess.Popen[str]
     host: str
     port: int
+    below: str = ""
+    """The path in the address that it prints at its start."""
 
     @property
     def base(self) -> str:
@@ -121,19 +123,19 @@ def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
     try:
         assert process.stdout
         in_log = settings.get("LOG_FORMAT") == "json"
-        host, port = announced_in_log(log) if in_log else announced(process.stdout, log)
-        yield Server(process, host, port)
+        found = announced_in_log(log) if in_log else announced(process.stdout, log)
+        yield Server(process, *found)
     finally:
         if process.poll() is None:
             process.terminate()
         process.communicate(timeout=40)
 
 
-def announced(output: IO[str], log: Path) -> tuple[str, int]:
-    """The address that the server prints once it listens."""
+def announced(output: IO[str], log: Path) -> tuple[str, int, str]:
+    """The address that the server prints once it listens: host, port, and the path that it is below."""
     for line in output:
-        if found := re.fullmatch(r"API +http://([\d.]+):(\d+)/v2/\n", line):
-            return found[1], int(found[2])
+        if found := re.fullmatch(r"API +http://([\d.]+):(\d+)(/[\w/.-]+)?/v2/\n", line):
+            return found[1], int(found[2]), found[3] or ""
     raise AssertionError(f"gunicorn did not start:\n{log.read_text()}")
 
 

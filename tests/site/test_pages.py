@@ -180,6 +180,26 @@ def test_scripts_become_files(tmp_path: Path) -> None:
     assert f'src="../assets/inline/{script.name}"' in (tmp_path / "deep" / "index.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("link", "relative"),
+    [
+        ("/docs/try/", "../../try/"),
+        ("/docs/deep/er/", "./"),
+        ("/openapi.json#top", "../../../openapi.json#top"),
+        ("/", "../../../"),
+        ("//example.org/a", "//example.org/a"),  # another host
+        ("https://example.org/a", "https://example.org/a"),
+        ("../a/", "../a/"),
+    ],
+)
+def test_links_from_the_root_become_relative(tmp_path: Path, link: str, relative: str) -> None:
+    page = tmp_path / "deep/er/index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(f'<a class="b" href="{link}">a</a> <code>href="/docs/"</code>')
+    finish(tmp_path)
+    assert page.read_text() == f'<a class="b" href="{relative}">a</a> <code>href="/docs/"</code>'
+
+
 def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<th></th><td style="text-align: right;">1</td>')
     finish(tmp_path)

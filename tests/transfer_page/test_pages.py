@@ -236,7 +236,10 @@ def test_page_waits_where_that_is_served(
     report_events(app, sent(ID))
     client = open_app(**settings).test_client()
     for address in (f"/transfer/{ID}", f"/transfer/0x{'99' * 32}"):
-        assert ('<main id="content" tabindex="-1" data-waits ' in client.get(address).text) == waits
+        assert (
+            '<main id="content" tabindex="-1" data-waits="/v2/waitTransferStatus" '
+            in client.get(address).text
+        ) == waits
 
 
 def test_files_are_cached_by_digest(client: FlaskClient) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from werkzeug.security import safe_join
 from app.api.openapi.document import document
 from app.http.application import current
 from app.http.headers import AS_IT_IS, JSON
+from app.http.mounted import below
 from app.http.public import ANY_ORIGIN, DOCS, EXPOSED, PublicInterface, preflight
 from app.http.requests import SANDBOX
 
@@ -81,12 +82,21 @@ _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
 """The form's renderer writes styles into what it draws."""
 
 _COMPRESSED: Final = frozenset(
-    {"text/html", "text/css", "text/javascript", "text/plain", "application/json", "image/svg+xml"}
+    {
+        "text/html",
+        "text/css",
+        "text/javascript",
+        "text/plain",
+        "text/markdown",
+        "application/json",
+        "image/svg+xml",
+    }
 )
 _LEAST_COMPRESSED: Final = 1024
 """Bytes: a smaller file is no faster when compressed."""
 
 _KEY: Final = "docs_site"
+_LLMS: Final = "llms.txt"
 
 docs = Blueprint(DOCS, __name__)
 
@@ -97,9 +107,12 @@ def register(app: Flask, site: Path) -> None:
     app.register_blueprint(docs)
 
 
-@cache
-def document_bytes(*, compat_clients: bool, waiting: bool, sandbox: bool = False) -> bytes:
-    return orjson.dumps(document(compat_clients=compat_clients, waiting=waiting, sandbox=sandbox))
+@lru_cache(maxsize=16)
+def document_bytes(*, compat_clients: bool, waiting: bool, sandbox: bool = False, below: str = "") -> bytes:
+    """:param below: the path below which the caller reaches the gateway."""
+    return orjson.dumps(
+        document(compat_clients=compat_clients, waiting=waiting, sandbox=sandbox, below=below)
+    )
 
 
 @docs.route("/openapi.json", methods=["OPTIONS"])
@@ -111,7 +124,12 @@ def redirect_first() -> Response:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     compat_clients, served = current(PublicInterface).compat_clients, current_app.blueprints
-    body = document_bytes(compat_clients=compat_clients, waiting="wait" in served, sandbox=SANDBOX in served)
+    body = document_bytes(
+        compat_clients=compat_clients,
+        waiting="wait" in served,
+        sandbox=SANDBOX in served,
+        below=request.root_path,
+    )
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)
@@ -136,6 +154,19 @@ def without_slash() -> Response:
 def first_page() -> Response:
     """The first page; where no site was built, how to build one."""
     return _site("") or _page(_STATIC, "unbuilt.html", _SITE_POLICY)
+
+
+@docs.get(f"/{_LLMS}")
+def list_for_language_models() -> Response:
+    """The pages as a list of links to Markdown, which are relative to this address (llmstxt.org)."""
+    if answer := _site(_LLMS):
+        return answer
+    raise NotFound
+
+
+@docs.get(f"/docs/{_LLMS}")
+def list_at_root() -> Response:
+    return _to(f"/{_LLMS}", 302)
 
 
 @docs.get("/docs/<path:path>")
@@ -201,4 +232,4 @@ def _compressed(file: Path, _changed: int) -> bytes:
 
 
 def _to(address: str, status: int) -> Response:
-    return Response(status=status, headers={"Location": address})
+    return Response(status=status, headers={"Location": below(address)})

@@ -53,7 +53,8 @@ def catalogue() -> str:
     return "\n\n".join(
         (
             "## Codes",
-            "The numbers of `err.code`. Codes other than 500 come only from the estimate.",
+            "The numbers of `err.code`. Codes other than 500 come only from the estimate, and 1002 from\n"
+            "`getTokenInfo`.",
             codes_table(),
             "## Reasons",
             "The values of `X-Gateway-Reason`. `make errors` writes them here out of "
@@ -121,10 +122,12 @@ def _table(meanings: dict[Status, str] | dict[XferStatus, str]) -> str:
     return "\n".join(("| Code | Name | Meaning |", "|---|---|---|", *rows))
 
 
+_LINK: Final = "(/openapi.json)"
+
 INTRODUCTION: Final = f"""\
 Status, estimates and latency of cross-chain transfers. No API key is needed; with one, sent as
 `Authorization: Bearer gwk_…`, you have a limit of your own.
-The machine-readable form of this page is [openapi.json](/openapi.json).
+The machine-readable form of this page is [openapi.json]{_LINK}.
 
 ## How answers look
 
@@ -137,7 +140,8 @@ The machine-readable form of this page is [openapi.json](/openapi.json).
   source units, the amounts of a response are in destination units: the two tokens may have different
   decimals.
 - Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
-  required one as missing. A repeated parameter is refused unless it is a list, an unknown one is ignored.
+  required one as missing. A repeated parameter is refused unless it is a list. The header
+  `X-Gateway-Ignored` names unknown ones that were not read; some operations refuse them.
 - Fields may be added to responses: ignore those you do not know.
 - Responses must not be cached, except the transfer configs, which have an `ETag`.
 - HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
@@ -207,13 +211,16 @@ SANDBOX_TAG: Final = "Sandbox"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-def document(*, compat_clients: bool, waiting: bool = False, sandbox: bool = False) -> dict[str, Any]:
+def document(
+    *, compat_clients: bool, waiting: bool = False, sandbox: bool = False, below: str = ""
+) -> dict[str, Any]:
     """The whole document of an interface. /v1 is left out: it has the same operations.
 
     :param waiting: whether ``wait`` is served at this address, too. The document only has what is served.
     :param sandbox: whether made-up transfers can be moved at this address.
+    :param below: the path below which the gateway is reached; empty at the root.
     """
-    spec = _begun(sandbox)
+    spec = _begun(sandbox, below)
     spec.components.security_scheme(_KEY, _KEY_SCHEME)
     for name, header in HEADERS.items():
         spec.components.header(name, header)
@@ -232,14 +239,14 @@ def _path(operation: Operation) -> str:
     return prefix + operation.paths[0]
 
 
-def _begun(sandbox: bool) -> APISpec:
+def _begun(sandbox: bool, below: str) -> APISpec:
     made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
         openapi_version="3.1.0",
-        info={"description": INTRODUCTION},
-        servers=[{"url": "/", "description": "This gateway"}],
+        info={"description": INTRODUCTION.replace(_LINK, f"({below}/openapi.json)")},
+        servers=[{"url": f"{below}/", "description": "This gateway"}],
         tags=[
             {
                 "name": "Transfers",

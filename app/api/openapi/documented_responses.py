@@ -17,7 +17,10 @@ from marshmallow import Schema
 from app.http.headers import (
     AS_OF,
     FINAL_BY,
+    IGNORED,
     MEANT,
+    MEANT_COUNT,
+    MOST_IGNORED,
     NEXT_ACTOR,
     NEXT_POLL,
     REASON,
@@ -114,6 +117,11 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "Reason of the error, for programs; sent with every err.",
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     },
+    IGNORED: {
+        "description": f"The names of parameters that were sent and not read, at most {MOST_IGNORED}, with "
+        "commas between them. Missing where there are none, and from operations that refuse them.",
+        "schema": {"type": "string"},
+    },
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
         "schema": {"type": "integer", "minimum": 1},
@@ -165,8 +173,12 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "format": "date-time"},
     },
     MEANT: {
-        "description": "The transfer of a transaction whose hash was sent as a transfer id.",
+        "description": "The transfer of the transaction that was sent, also of one sent as a transfer id.",
         "schema": {"type": "string", "pattern": "^0x[0-9a-f]{64}$"},
+    },
+    MEANT_COUNT: {
+        "description": "How many transfers that transaction stands for. Missing where it is one.",
+        "schema": {"type": "integer", "minimum": 2},
     },
 }
 """Headers of answers, as components."""
@@ -214,7 +226,9 @@ def responses(
     :param answer_headers: the names of further headers of the successful answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
-    every = headers(REQUEST_ID, REASON, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ()))
+    every = headers(
+        REQUEST_ID, REASON, IGNORED, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ())
+    )
     hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
     return {
         "200": {

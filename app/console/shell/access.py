@@ -22,6 +22,7 @@ from app.console.sign_in.step_up import (
     sent_by_own_page,
     step_up,
 )
+from app.http.mounted import this_address
 
 _log = logging.getLogger(__name__)
 
@@ -132,7 +133,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         if changes and (page := save_form_after_end(ended)) is not None:
             return page
         # What was sent is lost, so only the address of a page that is read is worth returning to.
-        back = request.full_path.rstrip("?") if request.method == "GET" and not by_itself else None
+        back = this_address() if request.method == "GET" and not by_itself else None
         why = None if ended is None else (ended.why or "1")
         return redirect(url_for("security.login", next=back, ended=why))
     if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:

@@ -37,6 +37,7 @@ from app.console.sign_in.passkey_pages import (
 )
 from app.db.database import Database
 from app.http.application import current
+from app.http.mounted import this_address
 
 _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
@@ -105,7 +106,7 @@ def _ended_page(status: int, ended: EndedSession | None, *, stale: bool = False)
         stale=stale,
         why=ENDED_WORDS.get(ended.why or "", "") if ended else "",
         email=ended.email if ended else "",
-        action=request.full_path.rstrip("?"),
+        action=this_address(),
         kept=carried,
         shown=[(_label(name), value[:_LONGEST_SHOWN]) for name, value in typed],
         sign_in=url_for("security.login", next=url_for("account.kept")),
@@ -213,7 +214,7 @@ def _page(form: StepUpForm) -> str:
     options, seal = step_up_options(passkeys) if passkeys else ("", "")
     form.password.data = form.credential.data = ""
     form.seal.data = seal
-    action = request.full_path.rstrip("?")
+    action = this_address()
     return render_template(
         "console/account/step_up.html", form=form, kept=carried, action=action, options=options
     )

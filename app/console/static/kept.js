@@ -27,7 +27,7 @@
   const again = document.getElementById("take-up");
   if (again) {
     const kept = JSON.parse(sessionStorage.getItem(KEY) || "null");
-    if (!kept || kept.who !== again.dataset.who || !kept.action.startsWith("/admin/")) {
+    if (!kept || kept.who !== again.dataset.who || !kept.action.startsWith(again.dataset.below)) {
       sessionStorage.removeItem(KEY);
       return;
     }

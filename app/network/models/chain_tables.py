@@ -135,14 +135,16 @@ class Chain(Base):
         copied=True,
     )
     drop_gas_cost_amt: Mapped[str] = column(
-        shapes.Passed("0"), published=Published("Cost of the gas drop, as configured.", "0")
+        shapes.Passed("0"), published=Published("Cost of the gas drop, as configured.", "0", briefly=True)
     )
     drop_gas_balance_alert: Mapped[str] = column(
-        shapes.Passed("0"), published=Published("As configured.", "0")
+        shapes.Passed("0"), published=Published("As configured.", "0", briefly=True)
     )
     suggested_gas_cost: Mapped[str] = column(
         shapes.Passed("0"),
-        published=Published("Suggested gas cost of a transfer on this chain, as configured.", "213522"),
+        published=Published(
+            "Suggested gas cost of a transfer on this chain, as configured.", "213522", briefly=True
+        ),
     )
     flat_usd_fee: Mapped[float] = column(
         shapes.PlainNumber(load_default=0), published=Published("A fee in US dollars, as configured.", 0.5)

@@ -152,7 +152,7 @@
     const timeout = Math.max(1, Math.min(LONGEST_WAIT, Math.floor(seconds)));
     const query = new URLSearchParams({ transfer_id: transfer, after_status: status, timeout });
     try {
-      const answer = await fetch(`/v2/waitTransferStatus?${query}`, { cache: "no-store", signal: AbortSignal.timeout((timeout + 10) * 1000) });
+      const answer = await fetch(`${main.dataset.waits}?${query}`, { cache: "no-store", signal: AbortSignal.timeout((timeout + 10) * 1000) });
       // What the gateway serves a proxy may keep for itself.
       if (answer.status === 404 || answer.status === 405) canWait = false;
       if (!answer.ok) return false;

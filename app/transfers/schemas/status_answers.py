@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from marshmallow import fields, validate
+from marshmallow import ValidationError, fields, pre_load, validate
 
-from app.http.headers import AS_OF, FINAL_BY, NEXT_ACTOR, NEXT_POLL, TERMINAL
+from app.http.headers import AS_OF, FINAL_BY, NEXT_ACTOR, NEXT_POLL, TERMINAL, meant_headers
 from app.http.schemas import (
     TRANSFER_ID_PATTERN,
     TX_HASH_PATTERN,
@@ -57,6 +57,23 @@ class TransactionBody(Question):
         ),
     )
     src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
+
+
+class AnyStatusQuery(Question):
+    """The same in a query: an id, otherwise a transaction."""
+
+    transfer_id = TransferIdHex()
+    tx_hash = TxHash()
+    src_chain_id = Uint(32)
+
+    @pre_load
+    def _one_of_both(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        transaction = {"tx_hash", "src_chain_id"}
+        by_id = "transfer_id" in values or transaction.isdisjoint(values)
+        wanted = {"transfer_id"} if by_id else transaction
+        if missing := wanted - values.keys():
+            raise ValidationError({name: [MISSING] for name in sorted(missing)})
+        return {name: values[name] for name in wanted}
 
 
 # What a status has, histories and look-ups have too.
@@ -260,7 +277,7 @@ def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
             headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
     if status.as_of is not None:
         headers.append((AS_OF, _written(status.as_of)))
-    return headers
+    return [*headers, *meant_headers(status.meant, status.meant_count)]
 
 
 # Many answers in a row have the same time, and formatting it costs more than all else.

@@ -183,6 +183,10 @@ class TransferStatus(Struct, frozen=True):
     progress: Progress | None = None
     as_of: datetime | None = None
     """When the newest fact was taken in that the answer can rest on. Histories have neither."""
+    meant: TransferId | None = None
+    """Which transfer it is, where the request named a transaction."""
+    meant_count: int = 1
+    """How many transfers that transaction stands for."""
 
 
 def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
@@ -226,28 +230,31 @@ def transfer_status_by_transaction(
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
-    found, as_of = read_as_of(
+    (found, count), as_of = read_as_of(
         database, lambda connection: _first_of_transaction(connection, tx_hash, chain_id)
     )
     if found is None:
         raise _no_transfer(f"; {_freshness_of(database, snapshot.terms, chain_id)}")
-    return status_of(snapshot.terms, found.status, progress_of_row(database, snapshot, found.status), as_of)
+    status = status_of(snapshot.terms, found.status, progress_of_row(database, snapshot, found.status), as_of)
+    return replace(status, meant=found.transfer_id, meant_count=count)
 
 
-def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
+def _first_of_transaction(
+    connection: Connection, tx_hash: str, chain_id: ChainId
+) -> tuple[TransferEntry | None, int]:
     """The transfer that the transaction sent, the first in the block where it sent several; where it is the
-    send of none, the one whose log names it otherwise.
+    send of none, the one whose log names it otherwise. And how many such there are.
     """
     entries = transfers_sent_by(connection, chain_id, tx_hash)
     sent = [entry for entry in entries if entry.status.src_tx_hash == tx_hash] or entries
     if len(sent) < 2:
-        return sent[0] if sent else None
+        return (sent[0] if sent else None), 1
     ids = send_ids(connection, [entry.transfer_id for entry in sent])
 
     def place(entry: TransferEntry) -> tuple[datetime, Any]:
         return entry.status.sent_at or entry.updated_at, in_block_order(ids.get(entry.transfer_id, ""))
 
-    return min(sent, key=place)
+    return min(sent, key=place), len(sent)
 
 
 def transfer_not_found(
@@ -268,9 +275,12 @@ def _not_found(
     """:func:`transfer_not_found` of several, in one select. All unknown ids share one error."""
     pruned, named = database.public.run_read(unknown_ids, transfer_ids)
     errors = dict[TransferId, GatewayError]()
-    for tx_hash, meant in _transfers_meant(database, named).items():
-        said = f"this is the hash of a transaction of transfer 0x{meant.hex()}; send that as transfer_id"
-        errors[TransferId(bytes.fromhex(tx_hash[2:]))] = _no_transfer(f": {said}", meant)
+    for tx_hash, (meant, count) in _transfers_meant(database, named).items():
+        others = "" if count == 1 else f", the first of {count}"
+        said = (
+            f"this is the hash of a transaction of transfer 0x{meant.hex()}{others}; send that as transfer_id"
+        )
+        errors[TransferId(bytes.fromhex(tx_hash[2:]))] = _no_transfer(f": {said}", meant, count)
     for transfer_id, status in pruned.items():
         errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer kept")
     if len(errors) < len(set(transfer_ids)):
@@ -279,13 +289,14 @@ def _not_found(
     return errors
 
 
-def _no_transfer(more: str, meant: TransferId | None = None) -> GatewayError:
-    return GatewayError(f"transfer not found{more}", reason=Reason.TRANSFER_NOT_FOUND, meant=meant)
+def _no_transfer(more: str, meant: TransferId | None = None, count: int = 1) -> GatewayError:
+    msg = f"transfer not found{more}"
+    return GatewayError(msg, reason=Reason.TRANSFER_NOT_FOUND, meant=meant, meant_count=count)
 
 
-def _transfers_meant(database: Database, named: Iterable[NamedBy]) -> Mapping[str, TransferId]:
-    """The transfer that each transaction sent, the first in the block where it sent several; otherwise the
-    earliest whose log names it.
+def _transfers_meant(database: Database, named: Iterable[NamedBy]) -> Mapping[str, tuple[TransferId, int]]:
+    """The transfer that each transaction sent, the first in the block where it sent several, and how many
+    these are; otherwise the earliest whose log names it.
     """
     by_hash: dict[str, list[NamedBy]] = {}
     for each in named:
@@ -293,10 +304,12 @@ def _transfers_meant(database: Database, named: Iterable[NamedBy]) -> Mapping[st
     by_hash = {tx_hash: [each for each in all_ if each.sent] or all_ for tx_hash, all_ in by_hash.items()}
     several = [each.transfer_id for all_ in by_hash.values() if len(all_) > 1 for each in all_]
     ids = database.public.run_read(send_ids, several) if several else {}
+
+    def place(each: NamedBy) -> tuple[datetime, Any, TransferId]:
+        return each.at, in_block_order(ids.get(each.transfer_id, "")), each.transfer_id
+
     return {
-        tx_hash: min(
-            all_, key=lambda each: (each.at, in_block_order(ids.get(each.transfer_id, "")), each.transfer_id)
-        ).transfer_id
+        tx_hash: (min(all_, key=place).transfer_id, len({each.transfer_id for each in all_}))
         for tx_hash, all_ in by_hash.items()
     }
 

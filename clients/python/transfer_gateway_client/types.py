@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:689065761fd1c6e6536bdf8e3e03a3a32f2ef163abcdb4ea5bd064b897a6fec6. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:2f91aafbd2aa5527966786adfb245ccc8a4fa328750458c6249f10e7f78801d2. Do not edit."""
 
 from __future__ import annotations
 
@@ -179,6 +179,9 @@ class Chain(TypedDict):
     explore_url: str
     contract_addr: str
     drop_gas_amt: str
+    drop_gas_cost_amt: str
+    drop_gas_balance_alert: str
+    suggested_gas_cost: str
 
 
 class Token(TypedDict):
@@ -476,6 +479,11 @@ class ConfigsAnswer(TypedDict):
     pegged_pair_configs: list[PeggedPair]
     blocked_bridge_direct: list[BlockedDirection]
     redirect_to_aggregators_config: list[Any]
+
+
+class TokenInfoAnswer(TypedDict):
+    err: Err | None
+    token_info: TokenInfo | None
 
 
 class WatchedChainShape(TypedDict):

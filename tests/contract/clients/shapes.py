@@ -92,10 +92,10 @@ CHAIN: Fields = {
     **each(uint(32), "id block_delay"),
     **each(text, "name icon gas_token_symbol explore_url contract_addr"),
     "drop_gas_amt": amount,
+    **each(text, "drop_gas_cost_amt drop_gas_balance_alert suggested_gas_cost"),
 }
 CHAIN_CONFIG: Fields = {
     **CHAIN,
-    **each(text, "drop_gas_cost_amt drop_gas_balance_alert suggested_gas_cost"),
     **each(text, "farming_reward_contract_addr transfer_agent_contract_addr"),
     "flat_usd_fee": number,
     "disabled": flag,
@@ -217,8 +217,8 @@ def webhooks(made: Object) -> Fields:
     return {**error(made), "webhooks": list_of(made(one)), "secret": text}
 
 
-def configs(made: Object) -> Fields:
-    info = {
+def token_in_configs(made: Object) -> Fields:
+    return {
         "token": token(made),
         **each(text, "name icon delay_threshold"),
         **each(amount, "inbound_lmt inbound_epoch_cap"),
@@ -226,6 +226,14 @@ def configs(made: Object) -> Fields:
         "delay_period": number,
         **each(text, " ".join(own_of_tokens())),
     }
+
+
+def token_info(made: Object) -> Fields:
+    return {**error(made), "token_info": or_null(made(token_in_configs(made)))}
+
+
+def configs(made: Object) -> Fields:
+    info = token_in_configs(made)
     pair = {
         **each(uint(32), "org_chain_id pegged_chain_id vault_version bridge_version"),
         **each(made(info), "org_token pegged_token"),
@@ -310,6 +318,7 @@ _OPERATIONS = {
     "getLatest7DayTransferLatencyForQuery": latency,
     "getTransferConfigs": configs,
     "getTransferConfigsForAll": configs,
+    "getTokenInfo": token_info,
     "getRefundEvidence": evidence,
     "transferHistory": history,
     "getTransfer": found,

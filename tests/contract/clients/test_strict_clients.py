@@ -35,6 +35,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "explainEstimate": QUOTE,
     "getTransferLatencyStats": PAIR,
     "getRefundEvidence": {"transfer_id": ID},
+    "getTokenInfo": {"chain_id": 1, "token_symbol": "USDT"},
     "transferHistory": {"acct_addr[]": "0x" + "5a" * 20, "page_size": 10},
     "getTransfer": {"key": ID},
     "getTransferStatus": {"transfer_id": ID},

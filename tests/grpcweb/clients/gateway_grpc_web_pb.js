@@ -12,6 +12,7 @@ const METHODS = {
   ],
   getTransferConfigs: ["GetTransferConfigs", "GetTransferConfigs"],
   getTransferConfigsForAll: ["GetTransferConfigsForAll", "GetTransferConfigs"],
+  getTokenInfo: ["GetTokenInfo", "GetTokenInfo"],
   transferHistory: ["TransferHistory", "TransferHistory"],
 };
 

@@ -165,7 +165,8 @@ const ChainTokenInfo = message("ChainTokenInfo", [[1, "token", [TokenInfo]]]);
 const Chain = message("Chain", [
   [1, "id", "uint32"], [2, "name", "string"], [3, "icon", "string"], [4, "block_delay", "uint32"],
   [5, "gas_token_symbol", "string"], [6, "explore_url", "string"], [8, "contract_addr", "string"],
-  [9, "drop_gas_amt", "string"],
+  [9, "drop_gas_amt", "string"], [10, "suggested_base_fee", "double"], [11, "drop_gas_cost_amt", "string"],
+  [12, "drop_gas_balance_alert", "string"], [13, "suggested_gas_cost", "uint64"],
 ]);
 const PeggedPairConfig = message("PeggedPairConfig", [
   [1, "org_chain_id", "uint32"], [2, "org_token", TokenInfo], [3, "pegged_chain_id", "uint32"],
@@ -206,6 +207,8 @@ message("GetTransferConfigsResponse", [
   [4, "farming_reward_contract_addr", "string"], [5, "pegged_pair_configs", [PeggedPairConfig]],
   [6, "blocked_bridge_direct", [BlockedBridgeDirect]],
 ]);
+message("GetTokenInfoRequest", [[1, "chain_id", "uint32"], [2, "token_symbol", "string"]]);
+message("GetTokenInfoResponse", [[1, "err", ErrMsg], [2, "token_info", TokenInfo]]);
 const TransferInfo = message("TransferInfo", [[1, "chain", Chain], [2, "token", Token], [3, "amount", "string"]]);
 const TransferHistory = message("TransferHistory", [
   [1, "transfer_id", "string"], [2, "src_send_info", TransferInfo], [3, "dst_received_info", TransferInfo],

@@ -15,11 +15,13 @@ from gateway_client.api.transfers import (
     explain_estimate,
     get_latest_7_day_transfer_latency_for_query,
     get_refund_evidence,
+    get_token_info,
     get_transfer,
     get_transfer_configs,
     get_transfer_configs_for_all,
     get_transfer_latency_stats,
     get_transfer_status,
+    get_transfer_status_by_get,
     get_transfer_statuses,
     transfer_history,
     withdraw_liquidity,
@@ -94,6 +96,8 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
             slippage_tolerance=3000,
         )
         evidence = get_refund_evidence.sync(client=client, transfer_id=transfer_id)
+        by_get = get_transfer_status_by_get.sync(client=client, transfer_id=transfer_id)
+        token = get_token_info.sync(client=client, chain_id=1, token_symbol="USDT")
         configs = get_transfer_configs.sync(client=client)
         everything = get_transfer_configs_for_all.sync(client=client)
         up = healthz.sync(client=client)
@@ -115,7 +119,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
     assert hooks.parsed and hook.parsed and unhooked.parsed
     assert quote and posted and as_form and status and latency and evidence and configs and everything
     assert up and ready and runs and refused.parsed and by_transaction and both and history and requested
-    assert figures and explained
+    assert figures and explained and by_get and token and token.token_info
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
     assert isinstance(refused.parsed.err, Err)
@@ -127,6 +131,8 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "posted": posted.estimated_receive_amt,
                 "form": as_form.estimated_receive_amt,
                 "status": status.status,
+                "by get": by_get.status,
+                "token": token.token_info.token.decimal,
                 "signatures": len(status.sorted_sigs),
                 "found": found.state,
                 "by transaction": by_transaction.status,

@@ -35,6 +35,8 @@ const form = good(
   }),
 );
 const status = good(await client.POST("/v2/getTransferStatus", { body: { transfer_id: transferId } }));
+const byGet = good(await client.GET("/v2/getTransferStatus", { params: { query: { transfer_id: transferId } } }));
+const token = good(await client.GET("/v2/getTokenInfo", { params: { query: { chain_id: 1, token_symbol: "USDT" } } }));
 const signatures: string[] = status.sorted_sigs;
 const found = good(await client.GET("/v2/getTransfer", { params: { query: { key: transferId } } }));
 const transfer: Shapes["FoundTransfer"] | undefined = found.transfers[0];
@@ -83,6 +85,8 @@ console.log(
     posted: kept.estimated_receive_amt,
     form: form.estimated_receive_amt,
     status: status.status,
+    "by get": byGet.status,
+    token: token.token_info?.token.decimal,
     signatures: signatures.length,
     found: found.state,
     "by transaction": byTransaction.status,
