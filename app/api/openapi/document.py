@@ -256,7 +256,11 @@ def _begun(sandbox: bool) -> APISpec:
         title="Cross-chain transfer gateway",
         version="2.0",
         openapi_version="3.1.0",
-        info={"description": INTRODUCTION},
+        info={
+            "description": INTRODUCTION,
+            "contact": {"name": "The operator of this gateway"},
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
         servers=[{"url": "/", "description": "This gateway"}],
         tags=[
             {
@@ -290,7 +294,7 @@ def _completed(made: dict[str, Any]) -> dict[str, Any]:
     # Made of the form: openapi-generator leaves out a model that only a form has, and uses it all the same.
     # A second part: of one part alone, openapi-python-client would make no model of its own.
     form = {"$ref": "#/components/schemas/EstimateForm"}
-    schemas["EstimateBody"] = {"allOf": [form, {"type": "object", "description": "As JSON."}]}
+    schemas["EstimateBody"] = {"allOf": [form, {"description": "As JSON."}]}
     return made
 
 

@@ -147,24 +147,29 @@ def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
 def responses(
     shape: Schema, examples: dict[str, Any], *failures: int, answer_headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The answers of an operation: the successful one, and ``default`` for every failure, in the same shape.
+    """The answers of an operation: the successful one, and two for failures, all in the same shape.
 
     :param failures: the HTTP statuses with which this operation can fail, without those of every operation.
     :param answer_headers: the names of further headers of the successful answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
     every = headers(REQUEST_ID, REASON, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ()))
-    hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
     return {
         "200": {
             "description": "The result, or `err` with the reason why there is none.",
             "headers": every | headers(*answer_headers),
             "content": {JSON: {"schema": shape} | ({"examples": examples} if examples else {})},
         },
-        "default": {
-            "description": "A failure, with `err`:\n"
-            + "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses),
-            "headers": every | hints,
-            "content": {JSON: {"schema": shape}},
-        },
+        "4XX": _failure("A refusal", shape, every, [each for each in statuses if each < 500]),
+        "default": _failure("Any other failure", shape, every, [each for each in statuses if each >= 500]),
+    }
+
+
+def _failure(what: str, shape: Schema, every: dict[str, Any], statuses: list[int]) -> dict[str, Any]:
+    hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
+    listed = "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses)
+    return {
+        "description": f"{what}, with `err`" + (f":\n{listed}" if listed else "."),
+        "headers": every | hints,
+        "content": {JSON: {"schema": shape}},
     }

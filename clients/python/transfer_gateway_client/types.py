@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:0ae1f257e70e9139cdaeaf73b46dff23e4a7f4a1f1e0d70dcd7ff136d337da99. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:414abbf7ea68948d3c9c260feaf89a0c490333ab915cd1933fbb5fd0013228ed. Do not edit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StatusBody(TypedDict):
 
 class TransactionBody(TypedDict):
     tx_hash: str
-    src_chain_id: int | str
+    src_chain_id: int
 
 
 class StatusAnswer(TypedDict):
@@ -373,10 +373,10 @@ Account: TypeAlias = str
 
 class WebhookBody(TypedDict):
     url: str
-    name: NotRequired[str | None]
-    accounts: NotRequired[list[Account] | None]
-    transfer_ids: NotRequired[list[TransferId] | None]
-    everything: NotRequired[bool | str | None]
+    name: NotRequired[str]
+    accounts: NotRequired[list[Account]]
+    transfer_ids: NotRequired[list[TransferId]]
+    everything: NotRequired[bool]
 
 
 class ChainConfig(TypedDict):
@@ -480,21 +480,15 @@ class VersionAnswer(TypedDict):
     api_versions: list[str]
 
 
-class EstimateBody(TypedDict):
-    src_chain_id: int | str
-    dst_chain_id: int | str
-    token_symbol: str
-    amt: str
-    usr_addr: NotRequired[str | None]
-    slippage_tolerance: int | str
-    is_pegged: NotRequired[bool | str | None]
-
-
 class EstimateForm(TypedDict):
-    src_chain_id: int | str
-    dst_chain_id: int | str
+    src_chain_id: int
+    dst_chain_id: int
     token_symbol: str
     amt: str
     usr_addr: NotRequired[str]
-    slippage_tolerance: int | str
-    is_pegged: NotRequired[bool | str]
+    slippage_tolerance: int
+    is_pegged: NotRequired[bool]
+
+
+class EstimateBody(EstimateForm):
+    pass

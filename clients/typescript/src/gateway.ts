@@ -12,14 +12,24 @@ export type ExplainedAnswer = Shapes["ExplainedAnswer"];
 export type HistoryTransfer = Shapes["HistoryTransfer"];
 export type LatencyStatsAnswer = Shapes["LatencyStatsAnswer"];
 export type StatusesAnswer = Shapes["StatusesAnswer"];
-export type WebhookBody = Shapes["WebhookBody"];
+export type WebhookBody = Lenient<Shapes["WebhookBody"], null>;
 export type WebhooksAnswer = Shapes["WebhooksAnswer"];
 export type EstimateAnswer = Shapes["EstimateAnswer"];
 export type EvidenceAnswer = Shapes["EvidenceAnswer"];
 export type FindAnswer = Shapes["FindAnswer"];
 export type StatusAnswer = Shapes["StatusAnswer"];
 export type WithdrawAnswer = Shapes["WithdrawAnswer"];
-export type EstimateQuery = operations["estimateAmt"]["parameters"]["query"];
+export type EstimateQuery = Lenient<DocumentedQuery, never>;
+type DocumentedQuery = operations["estimateAmt"]["parameters"]["query"];
+
+/** A request with what the gateway reads beyond its document: a flag as text, and `Empty` for an optional field. */
+type Lenient<Documented, Empty> = {
+  [Name in keyof Documented]: Documented[Name] extends boolean | undefined
+    ? Documented[Name] | string | Empty
+    : undefined extends Documented[Name]
+      ? Documented[Name] | Empty
+      : Documented[Name];
+};
 
 /** Statuses after which nothing comes, and those that wait for the user: for gateways that have no header for it. */
 const TERMINAL = [2, 5, 10];
@@ -87,7 +97,7 @@ export class Gateway {
 
   /** What a transfer would bring. `amt` is in the source token's smallest unit, the tolerance in parts per million. */
   async estimate(query: EstimateQuery): Promise<EstimateAnswer> {
-    return checked(await read(this.#client.GET("/v2/estimateAmt", { params: { query } })));
+    return checked(await read(this.#client.GET("/v2/estimateAmt", { params: { query: query as DocumentedQuery } })));
   }
 
   /** Every way that the gateway offers now, pegged ones first. */
@@ -97,7 +107,7 @@ export class Gateway {
 
   /** How an estimate of the same comes about. One that is refused is no error here: see `refusal`. */
   async explainEstimate(query: EstimateQuery): Promise<ExplainedAnswer> {
-    return checked(await read(this.#client.GET("/v2/explainEstimate", { params: { query } })));
+    return checked(await read(this.#client.GET("/v2/explainEstimate", { params: { query: query as DocumentedQuery } })));
   }
 
   /** The median time of transfers of the last seven days, in seconds; an error, `no_latency_data`, without any. */
@@ -189,7 +199,7 @@ export class Gateway {
 
   /** Have events posted to a URL. Store the `secret` of the answer: it is not shown again. */
   async createWebhook(body: WebhookBody): Promise<WebhooksAnswer> {
-    return checked(await read(this.#client.POST("/v2/webhooks", { body })));
+    return checked(await read(this.#client.POST("/v2/webhooks", { body: body as Shapes["WebhookBody"] })));
   }
 
   /** Have nothing more posted there; those that are left. */
