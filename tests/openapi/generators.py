@@ -71,7 +71,7 @@ def _troubles(at: str, node: dict[str, Any], asked: bool) -> Iterator[str]:
     kinds = node.get("type")
     types = set(kinds) if isinstance(kinds, list) else {kinds}
     choices = node.get("oneOf", []) + node.get("anyOf", [])
-    if asked and (len(types) > 1 or any("$ref" not in each for each in choices)):
+    if asked and (len(types) > 1 or "anyOf" in node or any("$ref" not in each for each in choices)):
         yield "union in a request"
     others = [each for each in choices if each.get("type") != "null"]
     if not asked and at not in MAY_BE_UNIONS and (len(types - {"null"}) > 1 or len(others) > 1):

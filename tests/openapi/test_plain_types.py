@@ -62,6 +62,13 @@ def post(document: dict[str, Any], path: str) -> dict[str, Any]:
             id="list-in-a-body",
         ),
         pytest.param(
+            lambda d: post(d, "/v2/getTransferStatus")["application/json"].update(
+                schema={"anyOf": [{"$ref": "#/components/schemas/StatusBody"}]}
+            ),
+            "union in a request",
+            id="any-of-two-bodies",
+        ),
+        pytest.param(
             lambda d: field(d, "Chain", "name").update(type=["string", "boolean"]),
             "union in an answer",
             id="answer",

@@ -58,7 +58,7 @@ def _fields(document: dict[str, Any], shape: dict[str, Any]) -> Iterator[tuple[s
     if "$ref" in shape:
         shape = document["components"]["schemas"][shape["$ref"].rpartition("/")[2]]
     yield from shape.get("properties", {}).items()
-    for part in (*shape.get("allOf", ()), *shape.get("anyOf", ())):
+    for part in (*shape.get("allOf", ()), *shape.get("oneOf", ())):
         yield from _fields(document, part)
 
 

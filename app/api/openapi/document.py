@@ -344,7 +344,7 @@ def _content(operation: Operation) -> dict[str, Any]:
     if not operation.bodies:
         return {}
     body, *others = operation.bodies
-    return {JSON: {"schema": {"anyOf": [body, *others]} if others else body}}
+    return {JSON: {"schema": {"oneOf": [body, *others]} if others else body}}
 
 
 def _responses(operation: Operation, compat_clients: bool) -> dict[str, Any]:
