@@ -31,7 +31,7 @@ ANNOTATIONS = Path("/usr/share/java/jakarta-annotation-api.jar")
 GO_FILES = {
     "go.mod": "module example.org/calls\n\ngo 1.19\n\nrequire gopkg.in/validator.v2 v2.0.1\n",
     "vendor/modules.txt": "# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n",
-    # In place of the one package that the client for Go imports. It validates by the tags of fields, and it is
+    # In place of the one package that the client for Go imports. It validates by the tags of fields, and is
     # called with an argument's text or list, which have no fields.
     "vendor/gopkg.in/validator.v2/validator.go": "package validator\n\n"
     "func Validate(value interface{}) error { return nil }\n",
