@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:414abbf7ea68948d3c9c260feaf89a0c490333ab915cd1933fbb5fd0013228ed. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:beccd1e0a9b96c8dadc584c390942c293816cf259e73f91347352a8e436696ca. Do not edit."""
 
 from __future__ import annotations
 
