@@ -68,6 +68,7 @@ USED_OTHERWISE = {
     "import-linter": "make lint",
     "mypy": "make types",
     "zizmor": "make lint",
+    "openapi-generator-cli": "tests/openapi generates clients with it",
     "openapi-python-client": "tests/openapi generates a client with it",
     "pytest-randomly": "make test ARGS='-p randomly'",
     "pytest-xdist": "make test",

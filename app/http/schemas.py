@@ -31,6 +31,9 @@ from app.values.wire_values import (
 TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
 TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"
 
+MAX_INT64: Final = 2**63 - 1
+"""The largest bound in the OpenAPI document. Up to 2^64-1 is read: many languages have no such type."""
+
 _MAX_DIGITS: Final = 78
 _TOO_LARGE: Final = 1 << 64
 _WITHOUT_NUL: Final = r"^[^\u0000]*$"
@@ -48,9 +51,7 @@ class Uint(fields.Integer):
 
     def __init__(self, bits: int, *, metadata: dict[str, Any] | None = None, **kwargs: Any) -> None:
         self.bits = bits
-        bounds = {"minimum": 0, "maximum": 2**bits - 1}
-        if bits > 32:  # JavaScript shows such a bound inexactly: the format says it, too
-            bounds["format"] = f"uint{bits}"
+        bounds = {"minimum": 0, "maximum": min(2**bits - 1, MAX_INT64)}
         super().__init__(metadata=bounds | (metadata or {}), **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:

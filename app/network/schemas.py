@@ -105,11 +105,15 @@ def _answered(*tables: type[Base], briefly: bool | None = None) -> dict[str, fie
     """
     return {
         name: next((answer for of, answer in _ANSWERED if isinstance(each.shape, of)), fields.String)(
-            metadata=describe(published.text, published.example)
+            metadata=describe(published.text, published.example) | _bound(each.shape)
         )
         for name, (_, each, published) in published_columns(*tables).items()
         if briefly in (None, published.briefly)
     }
+
+
+def _bound(shape: fields.Field[Any]) -> dict[str, int]:
+    return {"maximum": shape.high} if isinstance(shape, WholeNumber) else {}
 
 
 def _shape(name: str, shown: dict[str, Any], base: type[Shape] = Shape) -> type[Shape]:

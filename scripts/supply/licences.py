@@ -54,6 +54,7 @@ LOOKED_UP: Final[dict[str, str]] = {
     "pycryptodome": "BSD-3-Clause",
     "pywin32": "PSF-2.0",
     "qrcode": "BSD-3-Clause",
+    "reserved": "MIT",
     "squawk-cli": "Apache-2.0 OR MIT",
     "uvloop": "MIT",
 }

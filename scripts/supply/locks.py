@@ -25,6 +25,7 @@ NPM_LOCKS: Final = {
     "tests/contract/evm": "the compiler of the tests' contracts",
     "tests/grpcweb/clients": "clients that the tests run",
     "tests/openapi/clients": "clients that the tests generate",
+    "tests/openapi/linters": "what lints the OpenAPI document in the tests",
     "bench/contestants/ponder": "what the watcher is compared with",
 }
 """Folders with a ``package-lock.json``. None of it is part of the server."""

@@ -47,7 +47,8 @@ def chromium() -> str:
 
 def run(*command: str, **options: Any) -> str:
     """What a command prints; one that fails fails the test with its output."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
+    limits = {"timeout": 300} | options
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **limits)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     printed: str = done.stdout
     return printed

@@ -1,6 +1,6 @@
 """Clients that are generated from the OpenAPI document and checked as strictly as their languages can.
 
-Made once for a document and stored in .tmp/: that takes ten seconds, calling them one.
+Made once for a document and stored in .tmp/: that takes ten seconds to a minute, calling them one.
 """
 
 from __future__ import annotations
@@ -10,14 +10,62 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.grpcweb.node import ROOT, install, locked, node, run
+from tests.programs import missing, program
 
 SOURCES = Path(__file__).parent / "clients"
 WORKSHOP = ROOT / ".tmp" / "openapi-clients"
 BIN = Path(sys.executable).parent
 GENERATOR = str(BIN / "openapi-python-client")
+OF_GENERATOR = SOURCES / "generator"
+"""What calls the clients of openapi-generator."""
+OPENAPI_GENERATOR = str(BIN / "openapi-generator-cli")
+CODE_ONLY = "apis,models,supportingFiles,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
+LONG_SECONDS = 900
+JDK = "default-jdk-headless"
+ANNOTATIONS = Path("/usr/share/java/jakarta-annotation-api.jar")
+"""What the client for Java imports, of Debian: its own registry may be out of reach."""
+GO_FILES = {
+    "go.mod": "module example.org/calls\n\ngo 1.19\n\nrequire gopkg.in/validator.v2 v2.0.1\n",
+    "vendor/modules.txt": "# gopkg.in/validator.v2 v2.0.1\n## explicit\ngopkg.in/validator.v2\n",
+    # In place of the one package that the client for Go imports. It validates by the tags of fields, and is
+    # called with an argument's text or list, which have no fields.
+    "vendor/gopkg.in/validator.v2/validator.go": "package validator\n\n"
+    "func Validate(value interface{}) error { return nil }\n",
+}
+CRATES = Path("/usr/share/cargo/registry")
+CRATES_MISSING = (
+    "crates are not installed: apt-get install librust-chrono-dev librust-reqwest-dev librust-serde-dev "
+    "librust-serde-json-dev librust-serde-repr-dev librust-tokio-dev librust-url-dev"
+)
+RUST_FILES = {
+    # The versions that Debian has, some older than those that the generator names.
+    "Cargo.toml": """[package]
+name = "gateway"
+version = "0.0.0"
+edition = "2021"
+
+[dependencies]
+chrono = { version = "0.4", features = ["serde"] }
+reqwest = { version = "0.11", features = ["json"] }
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+serde_repr = "0.1"
+tokio = { version = "1", features = ["rt", "macros"] }
+url = "2"
+""",
+    ".cargo/config.toml": f"""[source.crates-io]
+replace-with = "debian"
+
+[source.debian]
+directory = "{CRATES}"
+""",
+}
+SERDE_WITH = ', with = "::serde_with::rust::double_option"'
+"""Of a crate that Debian does not have. It tells null from a missing field, in two that are ignored."""
 CHECKER = (str(BIN / "mypy"), "--strict", "--config-file", os.devnull, "--cache-dir", "mypy-cache")
 
 
@@ -30,6 +78,35 @@ def typescript(document: bytes) -> tuple[str, ...]:
 def python(document: bytes) -> tuple[str, ...]:
     """The command that calls every operation with openapi-python-client's package, as mypy checked it."""
     return sys.executable, str(_made("python", document, _python))
+
+
+def openapi_generator_fetch(document: bytes) -> tuple[str, ...]:
+    """The command that calls openapi-generator's client for TypeScript with fetch."""
+    node_path = node()
+    return node_path, str(_made("fetch", document, lambda folder: _of_generator(node_path, folder, "fetch")))
+
+
+def openapi_generator_axios(document: bytes) -> tuple[str, ...]:
+    """The command that calls openapi-generator's client for TypeScript with axios."""
+    node_path = node()
+    return node_path, str(_made("axios", document, lambda folder: _of_generator(node_path, folder, "axios")))
+
+
+def openapi_generator_go(document: bytes) -> tuple[str, ...]:
+    """The program that calls openapi-generator's client for Go."""
+    return (str(_made("go", document, _go)),)
+
+
+def openapi_generator_java(document: bytes) -> tuple[str, ...]:
+    """The command that calls openapi-generator's client for Java."""
+    java = program("java", JDK)
+    classes = _made("java", document, _java)
+    return java, "-cp", f"{classes}:{_jar()}:{ANNOTATIONS}", "Calls"
+
+
+def openapi_generator_rust(document: bytes) -> tuple[str, ...]:
+    """The program that calls openapi-generator's client for Rust."""
+    return (str(_made("rust", document, _rust)),)
 
 
 def _typescript(node_path: str, folder: Path) -> Path:
@@ -53,12 +130,91 @@ def _python(folder: Path) -> Path:
     return folder / "calls.py"
 
 
+def _generate(folder: Path, language: str, output: Path, *options: str) -> None:
+    """Run openapi-generator on the document of the folder."""
+    program("java", JDK)
+    shutil.rmtree(output, ignore_errors=True)
+    command = (OPENAPI_GENERATOR, "generate", "-i", "openapi.json", "-g", language, "-o", str(output))
+    run(*command, "--global-property", CODE_ONLY, *options, cwd=folder, timeout=LONG_SECONDS)
+
+
+def _of_generator(node_path: str, folder: Path, name: str) -> Path:
+    install(node_path, SOURCES, folder)
+    inner = folder / "program"
+    inner.mkdir(exist_ok=True)
+    for source in (f"{name}.ts", "tsconfig.json"):
+        shutil.copy(OF_GENERATOR / source, inner)
+    options = "importFileExtension=.js,useSingleRequestParameter=true"
+    output = inner / "generated"
+    _generate(folder, f"typescript-{name}", output, "--additional-properties", options)
+    run(str(folder / "node_modules" / ".bin" / "tsc"), "--project", "program", cwd=folder)
+    return inner / "built" / f"{name}.js"
+
+
+def _go(folder: Path) -> Path:
+    go = program("go", "golang-go")
+    _generate(folder, "go", folder / "gateway", "--additional-properties", "packageName=gateway")
+    for file in ("go.mod", "go.sum"):
+        (folder / "gateway" / file).unlink()
+    shutil.copy(OF_GENERATOR / "calls.go", folder)
+    shutil.rmtree(folder / "vendor", ignore_errors=True)
+    for file, text in GO_FILES.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text)
+    environment = os.environ | {"GOPROXY": "off", "GOCACHE": str(folder / "cache"), "GOFLAGS": "-mod=vendor"}
+    run(go, "vet", ".", cwd=folder, env=environment, timeout=LONG_SECONDS)
+    run(go, "build", "-o", "calls", ".", cwd=folder, env=environment, timeout=LONG_SECONDS)
+    return folder / "calls"
+
+
+def _java(folder: Path) -> Path:
+    javac = program("javac", JDK)
+    if not ANNOTATIONS.exists():
+        missing("Jakarta's annotations are not installed: apt-get install libjakarta-annotation-api-java")
+    # A list or a text has no class of its own in Java: docs/clients.md#generated.
+    options = "library=native,openApiNullable=false,useJakartaEe=true"
+    mapped = ("--schema-mappings", "CallArgument_value=Object")
+    _generate(folder, "java", folder / "generated", "--additional-properties", options, *mapped)
+    shutil.copy(OF_GENERATOR / "Calls.java", folder)
+    classes = folder / "classes"
+    shutil.rmtree(classes, ignore_errors=True)
+    made = sorted(map(str, (folder / "generated" / "src" / "main").rglob("*.java")))
+    libraries = ("-cp", f"{_jar()}:{ANNOTATIONS}")
+    command = (javac, "-proc:none", "-nowarn", "-d", str(classes), *libraries)
+    run(*command, "Calls.java", *made, cwd=folder, timeout=LONG_SECONDS)
+    return classes
+
+
+def _rust(folder: Path) -> Path:
+    cargo = program("cargo")
+    if not list(CRATES.glob("reqwest-*")):
+        missing(CRATES_MISSING)
+    crate = folder / "crate"
+    _generate(folder, "rust", crate, "--additional-properties", "packageName=gateway")
+    for file, text in RUST_FILES.items():
+        (crate / file).parent.mkdir(exist_ok=True)
+        (crate / file).write_text(text)
+    for source in (crate / "src" / "models").iterdir():
+        source.write_text(source.read_text().replace(SERDE_WITH, ""))
+    shutil.copy(OF_GENERATOR / "calls.rs", crate / "src" / "main.rs")
+    run(cargo, "build", "--offline", "--target-dir", str(folder / "target"), cwd=crate, timeout=LONG_SECONDS)
+    return folder / "target" / "debug" / "gateway"
+
+
+def _jar() -> Path:
+    """openapi-generator itself: it has Jackson, which its client for Java needs as well."""
+    found = find_spec("openapi_generator_cli")
+    assert found
+    assert found.origin
+    return Path(found.origin).parent / "openapi-generator.jar"
+
+
 def _made(name: str, document: bytes, make: Callable[[Path], Path]) -> Path:
     """The program of a client. Other processes wait while one makes it."""
     folder = WORKSHOP / name
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(document)
-    for source in sorted(SOURCES.iterdir()):
+    for source in sorted(each for each in SOURCES.rglob("*") if each.is_file()):
         digest.update(source.read_bytes())
     with locked(folder / "lock"):
         stamp = folder / "made"

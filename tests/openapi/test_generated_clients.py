@@ -53,6 +53,16 @@ CALLED = {
     "refused": [400, 500, ""],
 }
 
+OF_GENERATOR = (
+    "received", "posted", "status", "signatures", "found", "by transaction", "statuses", "in its history",
+    "figures", "evidence", "call", "decimals",
+)  # fmt: skip
+"""What the ten calls of openapi-generator's clients bring."""
+TEN_CALLS = {name: CALLED[name] for name in OF_GENERATOR} | {
+    "lists": [False, True, True, True],  # of the call's arguments: bytes, bytes[], address[], uint256[]
+    "refused": 400,
+}
+
 
 @pytest.fixture(scope="module")
 def document(sqlite_template: Path) -> bytes:
@@ -73,6 +83,25 @@ def test_client_calls_every_operation(
 ) -> None:
     called: Any = json.loads(run(*made(document), server.base, REFUND, REQUEST))
     assert called == CALLED
+
+
+@pytest.mark.slow
+@pytest.mark.system
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(generated.openapi_generator_go, id="go"),
+        pytest.param(generated.openapi_generator_fetch, id="typescript-fetch"),
+        pytest.param(generated.openapi_generator_axios, id="typescript-axios"),
+        pytest.param(generated.openapi_generator_java, id="java"),
+        pytest.param(generated.openapi_generator_rust, id="rust"),
+    ],
+)
+def test_client_of_openapi_generator_makes_ten_calls(
+    server: Server, document: bytes, made: Callable[[bytes], tuple[str, ...]]
+) -> None:
+    called: Any = json.loads(run(*made(document), server.base, REFUND))
+    assert called == TEN_CALLS
 
 
 def test_generated_clients_call_all_operations(document: bytes) -> None:

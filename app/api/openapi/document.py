@@ -9,15 +9,14 @@ from typing import Any, Final
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from marshmallow import Schema
+from marshmallow.fields import Field, Integer
 
 from app.api.openapi.documented_responses import (
     HEADERS,
     JSON,
     headers,
-    in_form,
-    in_json,
-    in_query,
     recorded_examples,
     responses,
     stream_example,
@@ -27,6 +26,7 @@ from app.estimates.schemas import estimate_query
 from app.http.errors import HTTP_STATUS
 from app.http.public import PREFIX, SANDBOX_PREFIX
 from app.http.requests import SANDBOX, Operation, shape_of
+from app.http.schemas import MAX_INT64
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
@@ -142,6 +142,9 @@ The machine-readable form of this page is [openapi.json]{_LINK}.
 - Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
   required one as missing. A repeated parameter is refused unless it is a list. The header
   `X-Gateway-Ignored` names unknown ones that were not read; some operations refuse them.
+- More is accepted than the types of requests say. A flag may be `true`, `false`, `1`, `0`, `t` or `f` in any
+  case. In JSON an integer or a flag may also be such a text, and null leaves out an optional field. A page
+  size and the chain ids of a latency may be up to 2^64-1.
 - Fields may be added to responses: ignore those you do not know.
 - Responses must not be cached, except the transfer configs, which have an `ETag`.
 - HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
@@ -208,6 +211,7 @@ _KEY_SCHEME: Final = {
     "description": "A key that the operator gave you, `gwk_…`. It is optional: it has a limit of its own.",
 }
 SANDBOX_TAG: Final = "Sandbox"
+_MAX_INT32: Final = 2**31 - 1
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -239,13 +243,31 @@ def _path(operation: Operation) -> str:
     return prefix + operation.paths[0]
 
 
+class _Converter(OpenAPIConverter):
+    def field2type_and_format(self, field: Field[Any], **more: Any) -> dict[str, Any]:
+        """An integer without a format has 31 bits to generators: one that may have more says so."""
+        made: dict[str, Any] = super().field2type_and_format(field, **more)
+        of = field.metadata
+        if isinstance(field, Integer) and "enum" not in of and of.get("maximum", MAX_INT64) > _MAX_INT32:
+            made["format"] = "int64"
+        return made
+
+
+class _Plugin(MarshmallowPlugin):
+    Converter = _Converter
+
+
 def _begun(sandbox: bool, below: str) -> APISpec:
     made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
         openapi_version="3.1.0",
-        info={"description": INTRODUCTION.replace(_LINK, f"({below}/openapi.json)")},
+        info={
+            "description": INTRODUCTION.replace(_LINK, f"({below}/openapi.json)"),
+            "contact": {"name": "The operator of this gateway"},
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
         servers=[{"url": f"{below}/", "description": "This gateway"}],
         tags=[
             {
@@ -259,29 +281,32 @@ def _begun(sandbox: bool, below: str) -> APISpec:
             {"name": "Health", "description": "For load balancers and operators."},
             *([made_up] if sandbox else []),
         ],
-        plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
+        plugins=[_Plugin(schema_name_resolver=_component_name)],
         security=[{}, {_KEY: []}],
     )
 
 
-_QUESTIONS: Final = ("Query", "Body")
-"""The ends of the names of schemas for requests."""
-
-
 def _completed(made: dict[str, Any]) -> dict[str, Any]:
-    """The document with what schemas cannot say: how requests may be written, which answers are complete."""
-    for path in made["paths"].values():
-        for operation in path.values():
-            in_query(operation.get("parameters", []))
+    """The document with what schemas cannot say: examples of bodies, and which answers are complete."""
     schemas = made["components"]["schemas"]
+    schemas["EstimateForm"] = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
     for name, shape in schemas.items():
-        if not name.endswith(_QUESTIONS):  # an answer always has every field of its table
-            shape["required"] = list(shape["properties"])
-    fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
-    schemas["EstimateBody"] = fields
-    schemas |= {name: in_json(shape) for name, shape in schemas.items() if name.endswith("Body")}
-    schemas["EstimateForm"] = in_form(fields)
+        fields = shape["properties"]
+        if name.endswith(_QUESTIONS):
+            shape["example"] = {
+                each: field["example"] for each, field in fields.items() if "example" in field
+            }
+        else:  # an answer always has every field of its table
+            shape["required"] = list(fields)
+    # Made of the form: openapi-generator leaves out a model that only a form has, and uses it all the same.
+    # A second part: of one part alone, openapi-python-client would make no model of its own.
+    form = {"$ref": "#/components/schemas/EstimateForm"}
+    schemas["EstimateBody"] = {"allOf": [form, {"description": "As JSON."}]}
     return made
+
+
+_QUESTIONS: Final = ("Body", "Form")
+"""The ends of the names of schemas for requests."""
 
 
 def _component_name(schema: type[Schema] | Schema | str) -> str:
@@ -326,7 +351,7 @@ def _content(operation: Operation) -> dict[str, Any]:
     if not operation.bodies:
         return {}
     body, *others = operation.bodies
-    return {JSON: {"schema": {"anyOf": [body, *others]} if others else body}}
+    return {JSON: {"schema": {"oneOf": [body, *others]} if others else body}}
 
 
 def _responses(operation: Operation, compat_clients: bool) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""The bodies of requests and the answers of an operation, in the OpenAPI document.
-
-One schema reads query, form and JSON. In JSON a field may have its own type in addition to the text of a
-query. A query and a form have only text, and the document says which texts are read.
-"""
+"""The answers of an operation, in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -33,63 +29,6 @@ from app.transfers.rules.progress import LONGEST, SHORTEST, FinalBy, NextActor
 from app.values.error_catalogue import ERRORS
 
 JSON: Final = "application/json"
-
-
-_TEXTS: Final = {
-    "integer": "[0-9]{1,9}",  # longer ones too, within the number's bounds
-    "boolean": "[Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01]",
-}
-"""The texts that are read as a value of a type, as a regular expression."""
-
-
-def in_json(fields: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a JSON object with the same ``fields`` as a query, where null leaves out an optional
-    one.
-    """
-    return _body(fields, "null")
-
-
-def in_form(fields: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a form with the same fields, where an empty one is left out."""
-    return _body(fields)
-
-
-def in_query(parameters: list[dict[str, Any]]) -> None:
-    """Add to each optional parameter, in place, which texts are read; an empty one leaves it out."""
-    for parameter in parameters:
-        if parameter["in"] == "query" and not parameter["required"]:
-            parameter["schema"] = _optional(parameter["schema"])
-
-
-def _body(fields: dict[str, Any], *more_types: str) -> dict[str, Any]:
-    required = fields.get("required", [])
-    members = {
-        name: _as_text(field) if name in required else _optional(field, *more_types)
-        for name, field in fields["properties"].items()
-    }
-    example = {name: field["example"] for name, field in fields["properties"].items() if "example" in field}
-    return fields | {"properties": members, "example": example}
-
-
-def _as_text(field: dict[str, Any]) -> dict[str, Any]:
-    """The field, in its own type or as text. The pattern is only about texts."""
-    own = str(field.get("type"))
-    if own not in _TEXTS:
-        return field
-    return field | {"type": [own, "string"], "pattern": f"^({_TEXTS[own]})$"}
-
-
-def _optional(field: dict[str, Any], *more_types: str) -> dict[str, Any]:
-    """The field as text, which may be empty, or of further types."""
-    if "type" not in field:  # of any type: it is not read
-        return field
-    own = str(field["type"])
-    if own in _TEXTS:
-        field = field | {"type": [own, "string", *more_types], "pattern": f"^({_TEXTS[own]})?$"}
-    elif more_types:
-        field = field | {"type": [own, *more_types]}
-    return field
-
 
 _FAILURES: Final = {
     400: "The request cannot be read.",
@@ -124,19 +63,19 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
-        "schema": {"type": "integer", "minimum": 1},
+        "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "RateLimit-Limit": {
         "description": "How many requests a window allows. Missing where nothing limits the request.",
-        "schema": {"type": "integer", "minimum": 1},
+        "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "RateLimit-Remaining": {
         "description": "How many requests are left in the window.",
-        "schema": {"type": "integer", "minimum": 0},
+        "schema": {"type": "integer", "format": "int64", "minimum": 0},
     },
     "RateLimit-Reset": {
         "description": "Whole seconds until the window ends.",
-        "schema": {"type": "integer", "minimum": 1},
+        "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "WWW-Authenticate": {
         "description": "How to send a key: `Bearer`.",
@@ -220,7 +159,7 @@ def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
 def responses(
     shape: Schema, examples: dict[str, Any], *failures: int, answer_headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The answers of an operation: the successful one, and ``default`` for every failure, in the same shape.
+    """The answers of an operation: the successful one, and two for failures, all in the same shape.
 
     :param failures: the HTTP statuses with which this operation can fail, without those of every operation.
     :param answer_headers: the names of further headers of the successful answer.
@@ -229,17 +168,22 @@ def responses(
     every = headers(
         REQUEST_ID, REASON, IGNORED, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ())
     )
-    hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
     return {
         "200": {
             "description": "The result, or `err` with the reason why there is none.",
             "headers": every | headers(*answer_headers),
             "content": {JSON: {"schema": shape} | ({"examples": examples} if examples else {})},
         },
-        "default": {
-            "description": "A failure, with `err`:\n"
-            + "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses),
-            "headers": every | hints,
-            "content": {JSON: {"schema": shape}},
-        },
+        "4XX": _failure("A refusal", shape, every, [each for each in statuses if each < 500]),
+        "default": _failure("Any other failure", shape, every, [each for each in statuses if each >= 500]),
+    }
+
+
+def _failure(what: str, shape: Schema, every: dict[str, Any], statuses: list[int]) -> dict[str, Any]:
+    hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
+    listed = "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses)
+    return {
+        "description": f"{what}, with `err`" + (f":\n{listed}" if listed else "."),
+        "headers": every | hints,
+        "content": {JSON: {"schema": shape}},
     }

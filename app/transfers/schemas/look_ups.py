@@ -81,7 +81,7 @@ class HistoryQuery(Question):
         ),
     )
     next_page_token = PageToken(
-        load_default=None,
+        load_default=lambda: None,  # a default that the OpenAPI document does not show
         metadata=describe(
             "The next_page_token of the previous page: a time in milliseconds. Only transfers that began "
             "before it are returned. Omitted or empty: the newest page.",

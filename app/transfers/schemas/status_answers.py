@@ -22,7 +22,7 @@ from app.http.schemas import (
     describe,
     enumerated,
 )
-from app.transfers.rules.progress import FinalBy, NextActor
+from app.transfers.rules.progress import LONGEST, FinalBy, NextActor
 from app.transfers.services.status import TransferStatus
 from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
 from app.values.errors import GatewayError
@@ -184,7 +184,7 @@ class ProgressFields(Shape):
     )
     next_poll_seconds = fields.Integer(
         dump_default=0,
-        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0),
+        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0, maximum=LONGEST),
     )
     as_of = fields.String(
         dump_default="",

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:2f91aafbd2aa5527966786adfb245ccc8a4fa328750458c6249f10e7f78801d2. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:27d63c029c10d0cc4001638d519d5e3abf238bd0d213360f95100b3b130b1ffc. Do not edit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StatusBody(TypedDict):
 
 class TransactionBody(TypedDict):
     tx_hash: str
-    src_chain_id: int | str
+    src_chain_id: int
 
 
 class StatusAnswer(TypedDict):
@@ -407,10 +407,10 @@ Account: TypeAlias = str
 
 class WebhookBody(TypedDict):
     url: str
-    name: NotRequired[str | None]
-    accounts: NotRequired[list[Account] | None]
-    transfer_ids: NotRequired[list[TransferId] | None]
-    everything: NotRequired[bool | str | None]
+    name: NotRequired[str]
+    accounts: NotRequired[list[Account]]
+    transfer_ids: NotRequired[list[TransferId]]
+    everything: NotRequired[bool]
 
 
 class ChainConfig(TypedDict):
@@ -520,21 +520,15 @@ class VersionAnswer(TypedDict):
     api_versions: list[str]
 
 
-class EstimateBody(TypedDict):
-    src_chain_id: int | str
-    dst_chain_id: int | str
-    token_symbol: str
-    amt: str
-    usr_addr: NotRequired[str | None]
-    slippage_tolerance: int | str
-    is_pegged: NotRequired[bool | str | None]
-
-
 class EstimateForm(TypedDict):
-    src_chain_id: int | str
-    dst_chain_id: int | str
+    src_chain_id: int
+    dst_chain_id: int
     token_symbol: str
     amt: str
     usr_addr: NotRequired[str]
-    slippage_tolerance: int | str
-    is_pegged: NotRequired[bool | str]
+    slippage_tolerance: int
+    is_pegged: NotRequired[bool]
+
+
+class EstimateBody(EstimateForm):
+    pass

@@ -12,7 +12,7 @@ export type ExplainedAnswer = Shapes["ExplainedAnswer"];
 export type HistoryTransfer = Shapes["HistoryTransfer"];
 export type LatencyStatsAnswer = Shapes["LatencyStatsAnswer"];
 export type StatusesAnswer = Shapes["StatusesAnswer"];
-export type WebhookBody = Shapes["WebhookBody"];
+export type WebhookBody = Lenient<Shapes["WebhookBody"], null>;
 export type WebhooksAnswer = Shapes["WebhooksAnswer"];
 export type EstimateAnswer = Shapes["EstimateAnswer"];
 export type EvidenceAnswer = Shapes["EvidenceAnswer"];
@@ -21,7 +21,17 @@ export type SendAnswer = Shapes["SendAnswer"];
 export type StatusAnswer = Shapes["StatusAnswer"];
 export type WithdrawAnswer = Shapes["WithdrawAnswer"];
 /** The parameters of an estimate as they are sent. `EstimateRequest` has the names of this library. */
-export type EstimateQuery = operations["estimateAmt"]["parameters"]["query"];
+export type EstimateQuery = Lenient<DocumentedQuery, never>;
+type DocumentedQuery = operations["estimateAmt"]["parameters"]["query"];
+
+/** A request with what the gateway reads beyond its document: a flag as text, and `Empty` for an optional field. */
+type Lenient<Documented, Empty> = {
+  [Name in keyof Documented]: Documented[Name] extends boolean | undefined
+    ? Documented[Name] | string | Empty
+    : undefined extends Documented[Name]
+      ? Documented[Name] | Empty
+      : Documented[Name];
+};
 
 /** What an estimate is about. */
 export interface EstimateRequest {
@@ -280,7 +290,7 @@ export class Gateway {
     webhook: Webhook<T>,
     options: CallOptions = {},
   ): Promise<WebhooksAnswer> {
-    const body = sent(webhook) as WebhookBody;
+    const body = sent(webhook) as Shapes["WebhookBody"];
     return this.#answer(options, (signal) => this.#client.POST("/v2/webhooks", { body, signal }));
   }
 
@@ -321,10 +331,10 @@ function sendQuery({ amount, nonce, ...others }: SendRequest): SendQuery {
   return { ...sent(others), ...numbered, amt: `${amount}` } as SendQuery;
 }
 
-function estimateQuery(request: EstimateRequest | EstimateQuery): EstimateQuery {
-  if (!("amount" in request)) return request;
+function estimateQuery(request: EstimateRequest | EstimateQuery): DocumentedQuery {
+  if (!("amount" in request)) return request as DocumentedQuery;
   const { amount, ...others } = request;
-  return { ...sent(others), amt: `${amount}` } as EstimateQuery;
+  return { ...sent(others), amt: `${amount}` } as DocumentedQuery;
 }
 
 function state(transferId: string, answer: StatusAnswer, headers: Headers): State {

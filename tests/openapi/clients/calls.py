@@ -55,12 +55,11 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
             slippage_tolerance=3000,
         )
         body = EstimateBody(
-            src_chain_id="1",
+            src_chain_id=1,
             dst_chain_id=56,
             token_symbol="USDT",
             amt="1000000",
             slippage_tolerance=3000,
-            usr_addr=None,
             is_pegged=False,
         )
         posted = estimate_amt_by_post.sync(client=client, body=body)

@@ -26,7 +26,7 @@ function good<Answer extends { err: Shapes["Err"] | null }>(called: { data?: Ans
 const estimate = good(await client.GET("/v2/estimateAmt", { params: { query: quote } }));
 const received: bigint = BigInt(estimate.estimated_receive_amt);
 const posted = good(
-  await client.POST("/v2/estimateAmt", { body: { ...quote, src_chain_id: "1", usr_addr: null, is_pegged: false } }),
+  await client.POST("/v2/estimateAmt", { body: { ...quote, is_pegged: false } }),
 );
 const form = good(
   await client.POST("/v2/estimateAmt", {
