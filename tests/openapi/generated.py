@@ -38,8 +38,8 @@ GO_FILES = {
 }
 CRATES = Path("/usr/share/cargo/registry")
 CRATES_MISSING = (
-    "crates are not installed: apt-get install librust-chrono-dev librust-reqwest-dev librust-serde-derive-dev "
-    "librust-serde-dev librust-serde-json-dev librust-serde-repr-dev librust-tokio-dev librust-url-dev"
+    "crates are not installed: apt-get install librust-chrono-dev librust-reqwest-dev librust-serde-dev "
+    "librust-serde-derive-dev librust-serde-json-dev librust-serde-repr-dev librust-tokio-dev librust-url-dev"
 )
 RUST_FILES = {
     # The versions that Debian has, some older than those that the generator names.
