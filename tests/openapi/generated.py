@@ -39,7 +39,7 @@ GO_FILES = {
 CRATES = Path("/usr/share/cargo/registry")
 CRATES_MISSING = (
     "crates are not installed: apt-get install librust-chrono-dev librust-reqwest-dev librust-serde-dev "
-    "librust-serde-json-dev librust-serde-repr-dev librust-tokio-dev librust-url-dev"
+    "librust-serde-derive-dev librust-serde-json-dev librust-serde-repr-dev librust-tokio-dev librust-url-dev"
 )
 RUST_FILES = {
     # The versions that Debian has, some older than those that the generator names.
@@ -65,7 +65,7 @@ directory = "{CRATES}"
 """,
 }
 SERDE_WITH = ', with = "::serde_with::rust::double_option"'
-"""Of a crate that Debian does not have. It tells null from a missing field, in two that are ignored."""
+"""Of a crate that Debian lacks: it tells null from a missing field, in two that the gateway ignores."""
 CHECKER = (str(BIN / "mypy"), "--strict", "--config-file", os.devnull, "--cache-dir", "mypy-cache")
 
 

@@ -46,18 +46,22 @@ def _beyond_the_types(case: Any) -> Iterator[bool]:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "query" and parameter["name"] in query:
             value = query[parameter["name"]]
-            yield value == "" or _is_other_text(parameter["schema"], value)
+            left_out = value == "" and not parameter["required"]
+            yield left_out or _is_other_text(parameter["schema"], value)
     body = case.body if isinstance(case.body, dict) else {}
     for content in operation.get("requestBody", {}).get("content", {}).values():
-        for name, field in _fields(document, content["schema"]):
+        for name, field, required in _fields(document, content["schema"]):
             if name in body:
-                yield body[name] in ("", None) or _is_other_text(field, body[name])
+                left_out = body[name] in ("", None) and not required
+                yield left_out or _is_other_text(field, body[name])
 
 
-def _fields(document: dict[str, Any], shape: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fields(document: dict[str, Any], shape: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Name and schema of each field of a body, and whether it is required."""
     if "$ref" in shape:
         shape = document["components"]["schemas"][shape["$ref"].rpartition("/")[2]]
-    yield from shape.get("properties", {}).items()
+    for name, field in shape.get("properties", {}).items():
+        yield name, field, name in shape.get("required", ())
     for part in (*shape.get("allOf", ()), *shape.get("oneOf", ())):
         yield from _fields(document, part)
 
