@@ -349,8 +349,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.NATIVE_REFUSED, ErrorKind.ANSWERED, _COMMON,
-        "`native` is true, but the transfer burns its token, its token is not the one that the chain's coin "
-        "is wrapped as, or the configuration does not have that token (`native_wrap`).",
+        "`native` is true, but the transfer burns its token, or its token is not the one that the chain's "
+        "coin is wrapped as. It is refused also where the configuration has no such token (`native_wrap`).",
         "Omit `native`, and send the token itself.",
         "Wrap the coin first, then send the wrapped token.",
     ),

@@ -74,6 +74,8 @@ def rated_network() -> dict[str, Any]:
     for way in made["routes"]:
         symbol, src = way["symbol"], way["src_chain_id"]
         way.update(rate={"model": "fixed", "value": RATES[symbol, src]}, base_fee=str(FEES[symbol][src]))
+    pegged = next(pair for pair in made["pegged_pairs"] if pair["symbol"] == "PEG")
+    made["pegged_pairs"].append(pegged | {"symbol": "COIN"})  # so that native coin can be deposited, too
     return made
 
 
@@ -138,6 +140,8 @@ def random_send(chance: Random) -> Quoted:
     kind = SendKind.POOL
     if symbol in ("PEG", "OLD", "TRI"):
         kind = SendKind.DEPOSIT if src == LEFT and symbol != "TRI" else SendKind.BURN
+    elif symbol == "COIN" and src == LEFT and chance.random() < 0.5:
+        kind = SendKind.DEPOSIT
     digits = DECIMALS[src] if symbol == "USDX" else 18
     whole = chance.randint(1, 10 ** chance.randint(1, 9))
     return Quoted(
@@ -215,6 +219,7 @@ def quoted(client: FlaskClient, send: Send, tolerance: int) -> dict[str, Any]:
         receiver=f"0x{send.receiver.hex()}",
         nonce=str(send.nonce),
         native=str(send.native),
+        is_pegged=str(send.kind is not SendKind.POOL),
         slippage_tolerance=tolerance,
     )
     quote: dict[str, Any] = client.get(SEND, query_string=query).get_json()
