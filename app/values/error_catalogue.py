@@ -192,7 +192,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.ADDRESS_BLOCKED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_ADDRESS_BLOCKED,
-        "`usr_addr` is blocked as a security risk.",
+        "`usr_addr`, `sender` or `receiver` is blocked as a security risk.",
         "Do not send the transfer. The user may contact the operator.",
         "Transfers are not possible with this address.",
     ),
