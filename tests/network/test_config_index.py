@@ -14,6 +14,7 @@ from app.values.identifiers import ChainId
 
 FIELDS = {
     "id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt",
+    "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost",
 }  # fmt: skip
 """Those of the message: what else the configs have of a chain is for their readers."""
 

@@ -1,4 +1,4 @@
-"""Claims refunds as ``claims.py`` does, all at a time, with ``AsyncGateway`` and ``AsyncWeb3``."""
+"""Claims refunds as ``claims.py`` does, with ``AsyncGateway`` and ``AsyncWeb3``."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ async def execute(gateway: AsyncGateway, transfer: str, w3: Node, account: str) 
 
 async def main(base: str, node: str) -> None:
     async with AsyncGateway(base) as gateway:
-        claims = [claim(gateway, node, json.loads(line)) for line in sys.stdin]
-        for row in await asyncio.gather(*claims):
-            print(json.dumps(row), flush=True)
+        for line in sys.stdin:
+            print(json.dumps(await claim(gateway, node, json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

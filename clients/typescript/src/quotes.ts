@@ -160,7 +160,7 @@ function verified(wanted: Wanted, way: Way, answer: SendAnswer, minimalMaxSlippa
   const data = encodeFunctionData({ abi: abiOf(send.signature), args: send.arguments });
   checkTransaction("the transaction", transaction, chainId, contract, data, value);
   const id = transferId(sender, send);
-  demand(answer.transfer_id !== null && same(answer.transfer_id, id), "its transfer id is another one");
+  demand(same(answer.transfer_id ?? "", id), "its transfer id is another one");
   if (native) demand(approval === null, "native coin needs no approval");
   else {
     demand(approval !== null, "the approval is missing");
