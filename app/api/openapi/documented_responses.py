@@ -117,7 +117,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
     MEANT_COUNT: {
         "description": "How many transfers that transaction stands for. Missing where it is one.",
-        "schema": {"type": "integer", "minimum": 2},
+        "schema": {"type": "integer", "format": "int64", "minimum": 2},
     },
 }
 """Headers of answers, as components."""

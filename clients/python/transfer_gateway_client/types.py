@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:27d63c029c10d0cc4001638d519d5e3abf238bd0d213360f95100b3b130b1ffc. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:e412b4cafaf3641eb937c38fe81035d25826678877883ae2482b659d4f01b0ab. Do not edit."""
 
 from __future__ import annotations
 
