@@ -52,6 +52,7 @@ STATUS, ESTIMATE = "/v2/getTransferStatus", "/v2/estimateAmt"
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery"
 GRPC = "/sgn.gateway.v1.Web/"
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+SENDER = "0x" + "5a" * 20
 UNKNOWN_ID = "0x" + "ab" * 32
 QUOTE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"
 
@@ -131,7 +132,7 @@ def requests() -> Iterator[Request]:
         yield _get(f"{ESTIMATE}?{query}")
         yield _grpc("EstimateAmt", _estimate_message(query))
         yield {"method": "POST", "path": ESTIMATE, "headers": _FORM, "body": query}
-    for more in ("", "&sender=0x" + "5a" * 20, "&sender=0x" + "5a" * 20 + "&usr_addr=a"):
+    for more in ("", f"&nonce=7&sender={SENDER}", f"&sender={SENDER}&usr_addr=a"):
         yield _get(f"/v2/getSendTransaction?{QUOTE}{more}")
     yield from _explained()
     yield from _twins(ids)

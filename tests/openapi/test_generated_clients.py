@@ -32,6 +32,7 @@ CALLED = {
     "posted": RECEIVED,
     "form": RECEIVED,
     "status": 8,
+    "send": [500, None],  # the sandbox gives no transaction
     "signatures": 3,
     "found": "known",
     "by transaction": 8,

@@ -39,7 +39,8 @@ until_said() {  # a command that goes on until it is ended: this ends it once it
     until grep -q "$words" "$NOTES.said"; do
         kill -0 $! || { cat "$NOTES.said"; return 1; }; command sleep 0.1
     done
-    kill -TERM $!; wait $!; cat "$NOTES.said"
+    kill -TERM $!; wait $! || { local code=$?; cat "$NOTES.said"; echo "ended with $code"; return 1; }
+    cat "$NOTES.said"
 }
 """
 NOTED = ("systemctl", "chown", "chattr", "useradd", "apt-get", "git", "docker")

@@ -70,6 +70,16 @@ REFUSAL_WORDS: Final[dict[str, RefusalWords]] = {
         "Enable the token on its page.",
     ),
     Reason.DIRECTION_BLOCKED: RefusalWords("This direction is blocked", "See Blocks, Routes."),
+    Reason.CONTRACT_UNKNOWN: RefusalWords(
+        "The network document lacks an address that a transaction needs",
+        "Enter the contract and the tokens of the chain. Estimates are answered without them.",
+    ),
+    Reason.NOT_EVM: RefusalWords("A transaction was requested for a chain that is no EVM chain"),
+    Reason.NATIVE_REFUSED: RefusalWords(
+        "Native coin cannot be sent this way",
+        "Enter native_wrap of the chain if its bridge takes native coin.",
+    ),
+    Reason.SANDBOX: RefusalWords("A transaction was requested of the sandbox"),
     Reason.AMOUNT_ZERO: RefusalWords("The amount is 0"),
     Reason.AMOUNT_UNDER_MINIMUM: RefusalWords(
         "The amount is below the token's minimum",

@@ -61,7 +61,9 @@ def make(editing: Editing, name: str = "wallet", limit: str = "", *scopes: str) 
 def records(database: Database) -> list[tuple[str, str, str]]:
     columns = (AuditRecord.action, AuditRecord.subject, AuditRecord.changes)
     with reading(database.engine) as connection:
-        rows = connection.execute(select(*columns).where(AuditRecord.subject.like("api key %")))
+        rows = connection.execute(
+            select(*columns).where(AuditRecord.subject.like("api key %")).order_by(AuditRecord.id)
+        )
         return [(row.action, row.subject, row.changes) for row in rows]
 
 

@@ -15,6 +15,7 @@ from gateway_client.api.transfers import (
     explain_estimate,
     get_latest_7_day_transfer_latency_for_query,
     get_refund_evidence,
+    get_send_transaction,
     get_token_info,
     get_transfer,
     get_transfer_configs,
@@ -94,6 +95,16 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
             amt="1000000",
             slippage_tolerance=3000,
         )
+        send = get_send_transaction.sync(
+            client=client,
+            src_chain_id=1,
+            dst_chain_id=56,
+            token_symbol="USDT",
+            amt="1000000",
+            slippage_tolerance=3000,
+            sender="0x" + "5a" * 20,
+            nonce="1",
+        )
         evidence = get_refund_evidence.sync(client=client, transfer_id=transfer_id)
         by_get = get_transfer_status_by_get.sync(client=client, transfer_id=transfer_id)
         token = get_token_info.sync(client=client, chain_id=1, token_symbol="USDT")
@@ -118,7 +129,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
     assert hooks.parsed and hook.parsed and unhooked.parsed
     assert quote and posted and as_form and status and latency and evidence and configs and everything
     assert up and ready and runs and refused.parsed and by_transaction and both and history and requested
-    assert figures and explained and by_get and token and token.token_info
+    assert send and figures and explained and by_get and token and token.token_info
     received: int = int(quote.estimated_receive_amt)
     call: ContractCall | None = evidence.call
     assert isinstance(refused.parsed.err, Err)
@@ -132,6 +143,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
                 "status": status.status,
                 "by get": by_get.status,
                 "token": token.token_info.token.decimal,
+                "send": [send.err.code if send.err else None, send.transaction],
                 "signatures": len(status.sorted_sigs),
                 "found": found.state,
                 "by transaction": by_transaction.status,

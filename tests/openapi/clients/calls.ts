@@ -37,6 +37,10 @@ const form = good(
 const status = good(await client.POST("/v2/getTransferStatus", { body: { transfer_id: transferId } }));
 const byGet = good(await client.GET("/v2/getTransferStatus", { params: { query: { transfer_id: transferId } } }));
 const token = good(await client.GET("/v2/getTokenInfo", { params: { query: { chain_id: 1, token_symbol: "USDT" } } }));
+const send = good(
+  await client.GET("/v2/getSendTransaction", { params: { query: { ...quote, sender: `0x${"5a".repeat(20)}`, nonce: "1" } } }),
+);
+const sends: Shapes["Transaction"] | null = send.transaction;
 const signatures: string[] = status.sorted_sigs;
 const found = good(await client.GET("/v2/getTransfer", { params: { query: { key: transferId } } }));
 const transfer: Shapes["FoundTransfer"] | undefined = found.transfers[0];
@@ -87,6 +91,7 @@ console.log(
     status: status.status,
     "by get": byGet.status,
     token: token.token_info?.token.decimal,
+    send: [send.err?.code ?? null, sends],
     signatures: signatures.length,
     found: found.state,
     "by transaction": byTransaction.status,
