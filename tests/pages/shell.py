@@ -35,12 +35,12 @@ install() {  # without -o and -g: the test is anybody
 sleep() { :; }
 until_said() {  # a command that goes on until it is ended: this ends it once it has said the words
     local words=$1; shift
-    "$@" > "$NOTES.said" 2>&1 &
+    : > "$NOTES.said"  # before it starts: it holds the words of the command before
+    "$@" >> "$NOTES.said" 2>&1 &
     until grep -q "$words" "$NOTES.said"; do
         kill -0 $! || { cat "$NOTES.said"; return 1; }; command sleep 0.1
     done
-    kill -TERM $!; wait $! || { local code=$?; cat "$NOTES.said"; echo "ended with $code"; return 1; }
-    cat "$NOTES.said"
+    kill -TERM $!; wait $!; cat "$NOTES.said"
 }
 """
 NOTED = ("systemctl", "chown", "chattr", "useradd", "apt-get", "git", "docker")
