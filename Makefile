@@ -29,7 +29,7 @@ demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watch
 # threads together, so now and then a test failed that compiled routes meanwhile (AST constructor recursion depth mismatch).
 PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONNODEBUGRANGES=1 $(BIN)/python -m pytest -n auto --dist worksteal
 # The marks are explained in pyproject.toml.
-TESTS := $(if $(CI),not slow,smoke or not (slow or system or postgresql))
+TESTS := not slow$(if $(CI),, and (smoke or not (system or postgresql)))
 test: ## run all tests that are not slow, on SQLite, and a few on a PostgreSQL that comes as a wheel (CI=1: on both, with browser, nginx and the like; ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
 	@$(PYTEST) -m "$(TESTS)" $(ARGS)
