@@ -154,7 +154,7 @@ OPERATIONS: Final = (
         summary="getTransferStatus by GET: the same in a query",
         description=(
             "For clients that send no body. Also accepted in place of the id: `tx_hash` and `src_chain_id`, "
-            "which are not looked at beside it."
+            "which are not read next to it."
         ),
         answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
         examples_of="getTransferStatus",

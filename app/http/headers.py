@@ -62,7 +62,7 @@ MEANT: Final = "X-Transfer-Id"
 
 
 MEANT_COUNT: Final = "X-Transfer-Count"
-"""How many transfers a transaction stands for, if several (docs/interface.md#by-transaction)."""
+"""How many transfers a transaction has, if several (docs/interface.md#by-transaction)."""
 
 
 def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]:

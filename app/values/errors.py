@@ -16,7 +16,7 @@ class GatewayError(Exception):
     :param reason: for machines. It decides the code and how an interface answers.
     :param retry_after: seconds after which it is worth trying again, where that is known.
     :param meant: the intended transfer, where the request named it otherwise than by its id.
-    :param meant_count: how many transfers the request stands for; ``meant`` is the first of them.
+    :param meant_count: how many transfers the request names; ``meant`` is the first of them.
     """
 
     def __init__(

@@ -116,7 +116,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "pattern": "^0x[0-9a-f]{64}$"},
     },
     MEANT_COUNT: {
-        "description": "How many transfers that transaction stands for. Missing where it is one.",
+        "description": "How many transfers that transaction has. Missing where it is one.",
         "schema": {"type": "integer", "format": "int64", "minimum": 2},
     },
 }

@@ -186,7 +186,7 @@ class TransferStatus(Struct, frozen=True):
     meant: TransferId | None = None
     """Which transfer it is, where the request named a transaction."""
     meant_count: int = 1
-    """How many transfers that transaction stands for."""
+    """How many transfers that transaction has."""
 
 
 def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:e412b4cafaf3641eb937c38fe81035d25826678877883ae2482b659d4f01b0ab. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:3d3cf9ad4355284a0898711bbab4f54d12f98d5daa347b9c59d77359305cedc7. Do not edit."""
 
 from __future__ import annotations
 

@@ -236,6 +236,22 @@ def test_execution_hides_no_false_report(watched: Watched) -> None:
     assert world.status(PAID) == DELIVERED
 
 
+def test_idle_poll_sends_one_query(watched: Watched) -> None:
+    feed(watched.app, sent(1))
+    queries: list[str] = []
+    with reading(watched.database.engine) as connection:
+        _, newest = new_reports_of_others(
+            connection, CHAIN, BlockNumber(9), reporter="watcher", after=0, limit=10
+        )
+        assert newest > 0
+        of_engine.listen(connection, "before_cursor_execute", lambda *given: queries.append(given[2]))
+        nothing_new = new_reports_of_others(
+            connection, CHAIN, BlockNumber(9), reporter="watcher", after=newest, limit=10
+        )
+    assert nothing_new == ([], newest)
+    assert len(queries) == 1
+
+
 def test_new_reports_are_found_by_position(watched: Watched) -> None:
     """However many events the log has of the chain, or of transfers. PostgreSQL chooses by its statistics."""
     plans: list[str] = []
