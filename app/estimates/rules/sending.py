@@ -14,7 +14,7 @@ from msgspec import Struct
 from app.estimates.rules.checks import Estimate
 from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import TransferTerms, transfer_terms
-from app.network.rules.terms import ChainTerms
+from app.network.rules.terms import ChainTerms, last_moment
 from app.transfers.rules.events.contract_ids import (
     burn_transfer_id,
     burn_transfer_id_v1,
@@ -268,12 +268,8 @@ def _transfer_id(send: _Send) -> bytes:
 
 def _valid_until(inputs: EstimateInputs, transfer: TransferTerms) -> datetime:
     """When the base fee becomes too old or its pin ends, at most a minute from now."""
-    ends = [inputs.now + LONGEST_VALID]
+    longest = inputs.now + LONGEST_VALID
     route = inputs.route if transfer.pools is not None else None
-    fee = None if route is None else route.base_fee
-    if route is not None and fee is not None:
-        if fee.pinned_until is not None:
-            ends.append(fee.pinned_until)
-        elif fee.since is not None and route.base_fee_max_age_seconds is not None:
-            ends.append(fee.since + timedelta(seconds=route.base_fee_max_age_seconds))
-    return min(ends)
+    if route is None or route.base_fee is None:
+        return longest
+    return min(longest, last_moment(route.base_fee, route.base_fee_max_age_seconds) or longest)

@@ -183,11 +183,19 @@ def overdue_by_limit(fee: BaseFee | None, limit_seconds: int | None, now: dateti
     """
     if fee is None or limit_seconds is None or fee.pinned_until is not None:
         return None
-    if fee.since is None:
-        return limit_seconds
-    age = now - fee.since
-    seconds = age.days * 86_400 + age.seconds
-    return limit_seconds if (seconds, age.microseconds) > (limit_seconds, 0) else None
+    last = last_moment(fee, limit_seconds)
+    return limit_seconds if last is None or now > last else None
+
+
+def last_moment(fee: BaseFee, limit_seconds: int | None) -> datetime | None:
+    """Until when a route's base fee counts: the end of its pin, or when it is as old as it may be. None: for
+    ever, or its age is not known.
+    """
+    if fee.pinned_until is not None:
+        return fee.pinned_until
+    if fee.since is None or limit_seconds is None:
+        return None
+    return fee.since + timedelta(seconds=limit_seconds)
 
 
 BURN_MINT_BRIDGE: Final = 2
