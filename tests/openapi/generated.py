@@ -64,6 +64,34 @@ replace-with = "debian"
 directory = "{CRATES}"
 """,
 }
+JSON_NET = "node_modules/jillejr.newtonsoft.json-for-unity/Plugins/Newtonsoft.Json Editor/Newtonsoft.Json.dll"
+"""Json.NET as npm has it: .NET's own registry may be out of reach."""
+MONO = (
+    "mono-mcs mono-runtime libmono-system-componentmodel-dataannotations4.0-cil "
+    "libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil libmono-system-web4.0-cil"
+)
+MONO_ASSEMBLIES = ("ComponentModel.DataAnnotations", "Net.Http", "Runtime.Serialization", "Web")
+POLLY = """// In place of the package by which the client for C# retries. The calls set no policy for it.
+namespace Polly
+{
+    public enum OutcomeType { Successful, Failure }
+
+    public class PolicyResult<T>
+    {
+        public OutcomeType Outcome;
+        public T Result;
+        public System.Exception FinalException;
+    }
+
+    public interface ISyncPolicy<T> { }
+
+    public interface IAsyncPolicy<T>
+    {
+        System.Threading.Tasks.Task<PolicyResult<T>> ExecuteAndCaptureAsync(
+            System.Func<System.Threading.Tasks.Task<T>> send);
+    }
+}
+"""
 SERDE_WITH = ', with = "::serde_with::rust::double_option"'
 """Of a crate that Debian lacks: it tells null from a missing field, in two that the gateway ignores."""
 CHECKER = (str(BIN / "mypy"), "--strict", "--config-file", os.devnull, "--cache-dir", "mypy-cache")
@@ -102,6 +130,12 @@ def openapi_generator_java(document: bytes) -> tuple[str, ...]:
     java = program("java", JDK)
     classes = _made("java", document, _java)
     return java, "-cp", f"{classes}:{_jar()}:{ANNOTATIONS}", "Calls"
+
+
+def openapi_generator_csharp(document: bytes) -> tuple[str, ...]:
+    """The command that calls openapi-generator's client for C#."""
+    node_path = node()
+    return program("mono", MONO), str(_made("csharp", document, lambda folder: _csharp(node_path, folder)))
 
 
 def openapi_generator_rust(document: bytes) -> tuple[str, ...]:
@@ -183,6 +217,21 @@ def _java(folder: Path) -> Path:
     command = (javac, "-proc:none", "-nowarn", "-d", str(classes), *libraries)
     run(*command, "Calls.java", *made, cwd=folder, timeout=LONG_SECONDS)
     return classes
+
+
+def _csharp(node_path: str, folder: Path) -> Path:
+    compiler = program("mcs", MONO)
+    install(node_path, SOURCES, folder)
+    options = "library=httpclient,targetFramework=netstandard2.0,validatable=false"
+    _generate(folder, "csharp", folder / "generated", "--additional-properties", options)
+    shutil.copy(OF_GENERATOR / "Calls.cs", folder)
+    shutil.copy(folder / JSON_NET, folder)
+    (folder / "Polly.cs").write_text(POLLY)
+    made = sorted(map(str, (folder / "generated" / "src").rglob("*.cs")))
+    libraries = ("-r:Newtonsoft.Json.dll", *(f"-r:System.{name}.dll" for name in MONO_ASSEMBLIES))
+    command = (compiler, "-out:calls.exe", "-langversion:latest", *libraries)
+    run(*command, "Calls.cs", "Polly.cs", *made, cwd=folder, timeout=LONG_SECONDS)
+    return folder / "calls.exe"
 
 
 def _rust(folder: Path) -> Path:

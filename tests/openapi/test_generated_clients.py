@@ -95,6 +95,7 @@ def test_client_calls_every_operation(
         pytest.param(generated.openapi_generator_fetch, id="typescript-fetch"),
         pytest.param(generated.openapi_generator_axios, id="typescript-axios"),
         pytest.param(generated.openapi_generator_java, id="java"),
+        pytest.param(generated.openapi_generator_csharp, id="csharp"),
         pytest.param(generated.openapi_generator_rust, id="rust"),
     ],
 )
