@@ -2,7 +2,7 @@
 
 GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it is changed
 so that the generator shows the same: headings keep GitHub's anchors, links that leave the folder of the
-documentation lead to copies, headings named for languages become tabs, drawings use the page's colours.
+documentation lead to copies, headings named for languages become tabs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _LINK: Final = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _CODE: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|1[.)]) +\S")
 _ANY_ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|\d+[.)]) +\S")
-_DRAWING: Final = re.compile(r"^!\[([^\]]*)\]\(([^)\s]+\.svg)\)$")
 _LANGUAGE: Final = re.compile(rf"^(#+) ({'|'.join(LANGUAGES)})$")
 
 
@@ -119,7 +118,6 @@ class Library:
         """A page in the form for the generator. ``source`` is its path in the repository."""
         text = (self.root / source).read_text(encoding="utf-8")
         steps: tuple[Callable[[str], str], ...] = (
-            lambda page: self._drawn(source, page),
             tabbed,
             with_ids,
             spaced,
@@ -149,19 +147,6 @@ class Library:
                 self._anchors[other] = anchors((self.root / other).read_text(encoding="utf-8"))
             anchor = self._anchors[other].get(anchor, anchor)
         return f"{place}#{anchor}" if anchor else place
-
-    def _drawn(self, source: str, text: str) -> str:
-        """The text with its drawings in it, so that they have the page's colours."""
-        lines = (self._drawing(source, line) if not code else line for line, code in lines_of(text))
-        return "\n".join(lines) + "\n"
-
-    def _drawing(self, source: str, line: str) -> str:
-        found = _DRAWING.match(line)
-        if not found:
-            return line
-        drawing = ((self.root / source).parent / found[2]).read_text(encoding="utf-8")
-        svg = re.sub(r"<style>.*?</style>\s*", "", drawing, flags=re.DOTALL)
-        return f'<div class="drawing">{" ".join(svg.split())}</div>'
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:

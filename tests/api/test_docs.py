@@ -83,6 +83,16 @@ def test_page_revalidates_and_restricts_scripts(reader: FlaskClient, path: str, 
     assert (again.status_code, again.data) == (304, b"")
 
 
+def test_page_with_picture_may_write_styles(reader: FlaskClient, site: Path) -> None:
+    """What draws the picture writes them. A hash next to the keyword would turn the keyword off."""
+    page = site / "errors" / "index.html"
+    assert "'unsafe-inline'" not in reader.get("/docs/errors/").headers["Content-Security-Policy"]
+    page.write_text('<pre class="mermaid"><code>flowchart TB</code></pre>')
+    policy = reader.get("/docs/errors/").headers["Content-Security-Policy"]
+    assert "; style-src 'self' 'unsafe-inline'; " in policy
+    assert "; script-src 'self'; " in f"; {policy}"
+
+
 @pytest.mark.parametrize(
     ("path", "cached", "kind"),
     [

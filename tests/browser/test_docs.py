@@ -8,7 +8,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from scripts.docs_site.build import ensure_site
+from scripts.docs_site.build import OTHERS, ROOT, ensure_site
+from scripts.docs_site.pages import Library
 from tests.browser.conftest import Visit
 from tests.browser.looking import accessibility, findings
 
@@ -19,6 +20,8 @@ OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 NARROW: ViewportSize = {"width": 360, "height": 800}
+
+COLOUR_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 SLOW = 30_000
 """Milliseconds for scripts of a megabyte, on a machine that does other things, too."""
@@ -41,6 +44,72 @@ BROKEN_WORDS = """() => {
   return found;
 }"""
 """Words in tables that are on more than one line."""
+
+LEAST_TEXT = 10.9
+"""CSS pixels: the smallest letters of a picture on a phone."""
+
+OPEN_SHADOWS = """
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (options) {
+    return attach.call(this, { ...options, mode: "open" });
+  };
+"""
+"""The generator draws where neither axe-core nor a test may look otherwise."""
+
+LEAST_CONTRAST = 4.5
+"""Of words and what is behind them (WCAG 1.4.3)."""
+
+PICTURES = """() => {
+  const light = colour => {
+    const [red, green, blue] = colour.match(/[\\d.]+/g).slice(0, 3).map(Number).map(part => part / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+  };
+  const ground = light(getComputedStyle(document.body).backgroundColor);
+  const contrast = each => {
+    const own = light(getComputedStyle(each).fill);
+    return Math.max(own, ground) / Math.min(own, ground);
+  };
+  return [...document.querySelectorAll("div.mermaid")].map(frame => {
+    const picture = frame.shadowRoot.querySelector("svg"), box = picture.getBoundingClientRect();
+    const named = name => picture.getElementById(picture.getAttribute(name))?.textContent.trim() ?? "";
+    const words = [...picture.querySelectorAll("text, tspan, p, b")]
+      .filter(each => !each.children.length && each.textContent.trim());
+    const outside = words.map(each => [each.textContent, each.getBoundingClientRect()])
+      .filter(([, { left, right }]) => left < box.left - 1 || right > box.right + 1);
+    const scale = box.width / picture.viewBox.baseVal.width;
+    return {
+      title: named("aria-labelledby"),
+      description: named("aria-describedby"),
+      right: box.right,
+      smallest: Math.min(...words.map(each => parseFloat(getComputedStyle(each).fontSize))) * scale,
+      outside: outside.map(([text]) => text),
+      faintest: Math.min(...words.filter(each => each instanceof SVGElement).map(contrast), 21),
+    };
+  });
+}"""
+"""What can be read in each picture, and which of its words are cut off. axe-core does not see the colours of
+words that are drawn (SVG): they are compared with the page, which is behind them."""
+
+
+def pages_with_pictures() -> dict[str, int]:
+    """How many pictures each page has, by its path below ``/docs/``."""
+    library = Library(ROOT, OTHERS)
+    found: dict[str, int] = {}
+    for source in library.sources():
+        count = len(re.findall("^```mermaid$", (ROOT / source).read_text(), re.MULTILINE))
+        if count:
+            found[f"{library.place(source).removesuffix('.md')}/".replace("index/", "")] = count
+    return found
+
+
+def drawn(visit: Visit, path: str) -> Page:
+    """A page whose pictures are drawn, and can be looked into."""
+    visit.page.add_init_script(OPEN_SHADOWS)
+    page = visit.open(f"/docs/{path}")
+    expect(page.locator("pre.mermaid")).to_have_count(0, timeout=SLOW)
+    expect(page.locator("div.mermaid")).to_have_count(pages_with_pictures()[path])
+    return page
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -119,12 +188,47 @@ def test_phone_has_navigation(visit: Visit) -> None:
     page.wait_for_url("**/docs/quick-start/")
 
 
-@pytest.mark.parametrize(
-    "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
-)
+@pytest.mark.parametrize("path", ["quick-start/", "api/estimateAmt/", "errors/"])
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
+
+
+@pytest.mark.parametrize("path", pages_with_pictures())
+def test_how_a_picture_looks(visit: Visit, path: str) -> None:
+    """A block that Mermaid cannot read is an error of the page's script, which ``visit`` notes."""
+    page = drawn(visit, path)
+    assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
+    page.set_viewport_size(PHONE)
+    for theme in COLOUR_SCHEMES:
+        page.emulate_media(color_scheme=theme)
+        for picture in page.evaluate(PICTURES):
+            assert picture["title"], picture
+            assert picture["description"], picture
+            assert picture["right"] <= PHONE["width"], picture
+            assert picture["smallest"] >= LEAST_TEXT, picture
+            assert picture["outside"] == [], picture
+            assert picture["faintest"] >= LEAST_CONTRAST, picture
+
+
+def test_picture_has_theme_of_page(visit: Visit) -> None:
+    page = drawn(visit, "life-of-a-transfer/")
+    frame = page.locator("div.mermaid .node rect").first
+    colours = {}
+    for theme in COLOUR_SCHEMES:
+        page.get_by_title(f"switch to {theme}").click()
+        colours[theme] = frame.evaluate("each => getComputedStyle(each).fill")
+    assert len(set(colours.values())) == len(colours)
+
+
+def test_drawing_library_loads_only_for_pictures(visit: Visit) -> None:
+    read: list[str] = []
+    visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
+    page = visit.open("/docs/quick-start/")
+    page.wait_for_load_state("networkidle")
+    assert not [name for name in read if name.startswith(("mermaid", "pictures"))]
+    drawn(visit, "life-of-a-transfer/")
+    assert len([name for name in read if name.startswith("mermaid")]) == 1
 
 
 @pytest.mark.parametrize(

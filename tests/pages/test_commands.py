@@ -25,7 +25,7 @@ from tests.watcher.kit import POOL, send
 FLASK = ".venv/bin/flask --app wsgi"
 AUDIT = [block for block in blocks_of("docs/audit.md") if "flask" in block.code or "install" in block.code]
 NETWORK = blocks_of("docs/network.md")
-CHAINS = blocks_of("docs/chains.md")
+CHAINS = [block for block in blocks_of("docs/chains.md") if block.fence != "mermaid"]
 KEYS = block_of("docs/api-keys.md", FLASK)
 ACCOUNTS = block_of("docs/console.md", FLASK)
 PRUNE = block_of("docs/pruning.md", "flask")

@@ -22,7 +22,6 @@ def library(tmp_path: Path) -> Library:
         "docs/README.md": "# Home\n",
         "docs/b.md": '# B\n<a id="own"></a>\n## Its heading\n',
         "docs/deep/c.md": "# C\n",
-        "docs/images/d.svg": "<svg>\n<style>a { b: c }</style>\n<rect/>\n</svg>\n",
     }.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -127,12 +126,6 @@ def test_languages_become_tabs() -> None:
         "",
         "Then.",
     ]
-
-
-def test_drawing_is_inlined_without_style(library: Library) -> None:
-    assert linked(library, "docs/a.md", "![A drawing](images/d.svg)") == (
-        '<div class="drawing"><svg> <rect/> </svg></div>'
-    )
 
 
 PLAN = '[[section]]\ntitle = "One"\npages = ["docs/README.md", "docs/*.md", {"Try" = "/try/"}]\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -14,8 +15,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from scripts.docs_site.build import ROOT, STAMP, build, ensure_site, fingerprint
+from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint
 from scripts.docs_site.failure import CannotBuild
+
+VENDOR = THEME / "assets" / "vendor"
 
 OF_THE_GATEWAY = {"/docs/try/", "/openapi.json"}
 """Addresses that the gateway serves beside the site."""
@@ -170,3 +173,21 @@ def test_search_index_loads_before_requests(site: Path) -> None:
         loaded = [link.rpartition("/")[2] for link in page.loaded]
         (bundle,) = [link for link in loaded if link.startswith("bundle.")]
         assert loaded.index("search.js") < loaded.index(bundle), name
+
+
+def test_pages_with_pictures_load_their_script(site: Path, read: dict[str, Links]) -> None:
+    drawn = {name for name in read if '<pre class="mermaid">' in (site / name).read_text()}
+    loading = {
+        name for name, page in read.items() if any(link.endswith("pictures.js") for link in page.loaded)
+    }
+    assert drawn
+    assert loading == drawn
+
+
+def test_drawing_library_is_named_by_its_content() -> None:
+    """So browsers may cache it for ever, and nobody has changed it."""
+    (library,) = VENDOR.glob("*.js")
+    (digest,) = re.findall(r"mermaid-[\d.]+\.([0-9a-f]{8})\.js", library.name)
+    assert hashlib.sha256(library.read_bytes()).hexdigest().startswith(digest)
+    assert f'"vendor/{library.name}"' in (VENDOR.parent / "pictures.js").read_text()
+    assert (VENDOR / "mermaid-LICENSE.txt").read_text().startswith("The MIT License")

@@ -78,8 +78,12 @@ _SEARCH_STYLE: Final = "'sha256-NwSx/R2V/U4jnW0Tq5pQ53Y/rzPVJ4dqE7D6UTA/J1k='"
 changes."""
 
 _SITE_POLICY: Final = _POLICY.format(styles=f" {_SEARCH_STYLE}")
-_TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
-"""The form's renderer writes styles into what it draws."""
+_DRAWING_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
+"""Of pages with a script that draws: the form to try requests, and pages with a picture. These scripts write
+styles into what they draw."""
+
+_PICTURE: Final = b'class="mermaid"'
+"""Of each picture in a page: the source that the page's script draws."""
 
 _COMPRESSED: Final = frozenset(
     {
@@ -181,12 +185,12 @@ def page(path: str) -> Response:
 
 @docs.get("/docs/try/")
 def try_it() -> Response:
-    return _page(_STATIC, "try.html", _TRY_POLICY)
+    return _page(_STATIC, "try.html", _DRAWING_POLICY)
 
 
 @docs.get("/docs/try/<name>")
 def try_file(name: str) -> Response:
-    return _page(_STATIC, name, _TRY_POLICY)
+    return _page(_STATIC, name, _DRAWING_POLICY)
 
 
 def _site(path: str) -> Response | None:
@@ -196,7 +200,9 @@ def _site(path: str) -> Response | None:
         return None
     if found.moved:
         return _to(f"/docs/{path}/", 302)
-    response = _page(folder, found.name, _SITE_POLICY, found.mimetype)
+    file = folder / found.name
+    policy = _DRAWING_POLICY if _has_picture(file, file.stat().st_mtime_ns) else _SITE_POLICY
+    response = _page(folder, found.name, policy, found.mimetype)
     if found.named_by_content:
         response.headers.update([_FOR_EVER])
     return response
@@ -229,6 +235,12 @@ def _compress(response: Response, file: Path) -> None:
 def _compressed(file: Path, _changed: int) -> bytes:
     """A file compressed, once for each of its states: the site has some 200."""
     return gzip.compress(file.read_bytes(), mtime=0)
+
+
+@lru_cache(maxsize=512)
+def _has_picture(file: Path, _changed: int) -> bool:
+    """Whether a file is a page with a picture, read once for each of its states."""
+    return file.suffix == ".html" and _PICTURE in file.read_bytes()
 
 
 def _to(address: str, status: int) -> Response:
