@@ -1,7 +1,6 @@
 """The places outside of the database where heads of the audit log are noted.
 
-A head covers every record before it, so the next one makes up for one that was lost
-(docs/decisions/0071-what-the-audit-log-protects-from.md).
+A head covers every record before it, so the next one makes up for one that was lost (docs/audit.md#anchors).
 """
 
 from __future__ import annotations
