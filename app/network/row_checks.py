@@ -193,7 +193,9 @@ class UsedRows(Struct, frozen=True):
 
 
 def refusals(connection: Connection, changes: Sequence[Change]) -> Iterator[str]:
-    """The reason for each refused change, after its JSON path (docs/interface.md#network-document)."""
+    """The reason for each refused change, after its JSON path
+    (docs/interface/network-document.md#network-document).
+    """
     in_use = UsedRows.by(connection, changes)
     for change in changes:
         if change.section.name == "chains":

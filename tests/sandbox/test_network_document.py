@@ -1,4 +1,6 @@
-"""The sandbox's network document follows docs/interface.md#network-document and has all it should show."""
+"""The sandbox's network document follows docs/interface/network-document.md#network-document and has all it
+should show.
+"""
 
 from __future__ import annotations
 
