@@ -1,4 +1,4 @@
-"""Reads request messages strictly, writes answers as messages (docs/interface/grpc-web.md#grpc-fields)."""
+"""Reads request messages strictly, and writes answers as messages (docs/grpc-web.md#grpc-fields)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def by_rules(rules: Rules) -> Read:
 
 def by_schema(operation: Operation) -> Read:
     """As over HTTP. All but numbers count as left out where they are zero
-    (docs/interface/grpc-web.md#grpc-fields).
+    (docs/grpc-web.md#grpc-fields).
     """
     schema = operation.question(compat_clients=False)
 
