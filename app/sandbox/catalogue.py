@@ -129,7 +129,7 @@ NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 
 
 def network_document() -> dict[str, Any]:
-    """A new copy (docs/interface/network-document.md#network-document)."""
+    """A new copy (docs/network.md#rules)."""
     document: dict[str, Any] = orjson.loads(NETWORK_FILE.read_bytes())
     return document
 
