@@ -64,7 +64,7 @@ class Send:
 
     @property
     def id(self) -> bytes:
-        """The transfer id (docs/interface.md#transfer-ids)."""
+        """The transfer id (docs/interface/contracts.md#transfer-ids)."""
         middle = (
             self.sender
             + self.receiver
@@ -126,7 +126,7 @@ class Send:
 
     @property
     def refund_id(self) -> bytes:
-        """The id of the payout that pays it back (docs/interface.md#withdraw-ids)."""
+        """The id of the payout that pays it back (docs/interface/contracts.md#withdraw-ids)."""
         if self.kind is not SendKind.POOL:
             return self._pegged_id(self.contract, self.sender, self.amount)
         numbers = _number(self.chain, 8) + _number(self.nonce, 8)

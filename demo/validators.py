@@ -42,7 +42,7 @@ class Validators:
         return [power for _, power in self.members]
 
     def signatures(self, chain_id: int, contract: bytes, purpose: str, request: bytes) -> list[bytes]:
-        """Everybody's signatures, by address (docs/interface.md#signatures)."""
+        """Everybody's signatures, by address (docs/interface/contracts.md#signatures)."""
         digest = signed_digest(chain_id, contract, purpose, request)
         keys = sorted(self.powers, key=address_of)
         return [sign_digest(digest, each) for each in keys]

@@ -3,7 +3,7 @@
 Each has its own queue and its own places in every worker, so that callers cannot fill the others. To a
 request that the server cannot read (its first line or its headers are too long or broken) a worker answers
 with the fields of every operation at their zero values, as the path is not known then: each client finds
-its own (docs/interface.md#unread).
+its own (docs/interface/answers.md#unread).
 """
 
 from __future__ import annotations

@@ -219,12 +219,30 @@ def test_no_reference_is_dead() -> None:
     assert list(dead_references(ROOT)) == []
 
 
-def test_every_interface_rule_is_linkable() -> None:
-    text = (ROOT / "docs" / "interface.md").read_text()
+RULES = sorted((ROOT / "docs" / "interface").glob("*.md"))
+PLACE = re.compile(r'- <a id="([\w-]+)"></a>\[[^\]]+\]\(([^)\s]+)\)')
+"""A line of docs/interface.md: an anchor, and where the rule is."""
+
+
+@pytest.mark.parametrize("page", RULES, ids=lambda page: page.stem)
+def test_every_interface_rule_is_linkable(page: Path) -> None:
+    text = page.read_text()
     ids = ANCHOR.findall(text)
     assert len(ids) == len(set(ids))
     headings = re.findall(r"^(.*)\n##+ ", text, re.MULTILINE)
+    assert headings
     assert all(ANCHOR.fullmatch(before) for before in headings)
+
+
+def test_interface_leads_to_every_rule() -> None:
+    index = (ROOT / "docs" / "interface.md").read_text()
+    places = PLACE.findall(index)
+    assert len(places) == len(ANCHOR.findall(index)) - 1, "an anchor of a heading, or one that leads nowhere"
+    for page in RULES:
+        name = f"interface/{page.name}"
+        assert f"| [{page.read_text().splitlines()[0].removeprefix('# ')}]({name}) |" in index
+        led = {target for _, target in places}
+        assert {f"{name}#{anchor}" for anchor in ANCHOR.findall(page.read_text())} <= led
 
 
 LIVE = {

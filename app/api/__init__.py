@@ -50,8 +50,8 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
 
 
 def register_api(app: Flask, *, site: Path) -> None:
-    """The public operations under /v2 and /v1 (docs/interface.md#legacy-v1), and their documentation, of
-    which ``site`` is the built folder.
+    """The public operations under /v2 and /v1 (docs/interface/answers.md#legacy-v1), and their documentation,
+    of which ``site`` is the built folder.
     """
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         _register(app, "", name, prefix)

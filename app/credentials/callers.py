@@ -137,7 +137,7 @@ def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, 
 
 
 def _set_limit_headers(usage: LimitUsage, response: Response) -> Response:
-    """The headers are in docs/interface.md#rate-limits."""
+    """The headers are in docs/interface/callers.md#rate-limits."""
     numbers = (usage.limit, usage.remaining, usage.reset_seconds)
     for name, number in zip(RATE_LIMIT_HEADERS, numbers, strict=True):
         response.headers.add(name, str(number))  # no other code sets them, so none has to be replaced

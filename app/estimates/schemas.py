@@ -77,7 +77,7 @@ class EstimateQuery(Question):
 
 
 class CompatEstimateQuery(EstimateQuery):
-    """The usual one: some clients leave the tolerance out (docs/interface.md#compat-clients)."""
+    """The usual one: some clients leave the tolerance out (docs/interface/answers.md#compat-clients)."""
 
     slippage_tolerance = Uint(
         32,

@@ -60,7 +60,7 @@ def estimate_transfer(
     """The estimate by the present configuration, pools and fees. It is counted by its outcome.
 
     :param usr_addr: the user's account on any chain, None where it was left out.
-    :param caller: the IP address of the caller (docs/interface.md#caller), None where it is not known.
+    :param caller: the IP address of the caller (docs/interface/callers.md#caller), None where not known.
     :raises EstimateRefused: with the code of the first check that fails.
     :raises Unavailable: when the configuration is too old to be trusted.
     """

@@ -1,4 +1,4 @@
-"""The gRPC-Web interface: framing, reading messages, answers and errors (docs/interface.md#grpc-web)."""
+"""The gRPC-Web interface: framing, reading messages, answers and errors (docs/grpc-web.md)."""
 
 from app.grpcweb.calls import open_interface
 

@@ -1,4 +1,4 @@
-"""Reads request messages strictly, and writes answers as messages (docs/interface.md#grpc-fields)."""
+"""Reads request messages strictly, and writes answers as messages (docs/grpc-web.md#grpc-fields)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def by_rules(rules: Rules) -> Read:
 
 
 def by_schema(operation: Operation) -> Read:
-    """As over HTTP. All but numbers count as left out where they are zero (docs/interface.md#grpc-fields)."""
+    """As over HTTP. All but numbers count as left out where they are zero
+    (docs/grpc-web.md#grpc-fields).
+    """
     schema = operation.question(compat_clients=False)
 
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -116,7 +118,7 @@ def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
     """Integers that do not fit their field's type: the fault by field name.
 
     Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
-    (docs/interface.md#integers). Within a nested message the name is that of the outer field.
+    (docs/interface/answers.md#integers). Within a nested message the name is that of the outer field.
     """
     for number, value in _values(raw):
         field = kind.fields_by_number.get(number)

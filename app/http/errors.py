@@ -2,7 +2,7 @@
 
 Which exception is which error is decided here for all interfaces without sign-in. Each answers the kinds of
 errors in its own protocol. No message reveals internals of the gateway: the log has the cause
-(docs/interface.md#errors).
+(docs/interface/answers.md#errors).
 """
 
 from __future__ import annotations

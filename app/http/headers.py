@@ -18,7 +18,7 @@ from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, Se
 from app.values.identifiers import TransferId
 
 REASON: Final = "X-Gateway-Reason"
-"""The header of a refusal that names its cause (docs/interface.md#reasons)."""
+"""The header of a refusal that names its cause (docs/interface/answers.md#reasons)."""
 
 JSON: Final = ("Content-Type", "application/json")
 NO_STORE: Final = ("Cache-Control", "no-store")
@@ -58,11 +58,13 @@ AS_OF: Final = "X-Transfer-As-Of"
 PROGRESS_HEADERS: Final = (TERMINAL, FINAL_BY, NEXT_ACTOR, NEXT_POLL, AS_OF)
 
 MEANT: Final = "X-Transfer-Id"
-"""The transfer of a transaction whose hash was sent as an id (docs/interface.md#transaction-as-id)."""
+"""The transfer of a transaction whose hash was sent as an id
+(docs/api/getTransferStatus.md#transaction-as-id).
+"""
 
 
 MEANT_COUNT: Final = "X-Transfer-Count"
-"""How many transfers a transaction has, if several (docs/interface.md#by-transaction)."""
+"""How many transfers a transaction has, if several (docs/api/getTransferStatus.md#by-transaction)."""
 
 
 def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]:
@@ -76,7 +78,7 @@ def meant_headers(meant: TransferId | None, count: int) -> list[tuple[str, str]]
 REQUEST_ID: Final = "X-Request-Id"
 
 IGNORED: Final = "X-Gateway-Ignored"
-"""The names of parameters that were sent and not read (docs/interface.md#ignored)."""
+"""The names of parameters that were sent and not read (docs/interface/answers.md#ignored)."""
 
 MOST_IGNORED: Final = 10
 """So many names are in it."""

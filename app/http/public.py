@@ -1,5 +1,5 @@
 """What the public interfaces share: prefixes, settings, the shape of each path's answer, origins
-(docs/interface.md#cors), the caller, and answers in JSON.
+(docs/interface/answers.md#cors), the caller, and answers in JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from app.values.ip_addresses import IPAddress, caller_address
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"
-"""Existing clients call the same operations here. It is not documented (docs/interface.md#legacy-v1)."""
+"""Existing clients call the same operations here. It is not documented (docs/interface/answers.md#legacy-v1).
+"""
 
 TRANSFER_PAGES: Final = "/transfer/"
 """The prefix of the pages of transfers, for the users who wait. The transfer's id follows."""
@@ -54,7 +55,7 @@ _OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", f"{SANDBOX_PREFIX}/"
 
 
 def is_public(path: str) -> bool:
-    """Whether pages of any origin may read the answers of this path (docs/interface.md#cors)."""
+    """Whether pages of any origin may read the answers of this path (docs/interface/answers.md#cors)."""
     return path.startswith(_OF_ANY_ORIGIN)
 
 
@@ -86,12 +87,12 @@ def answer_shape(path: str) -> Schema:
 
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
-"""The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
+"""The largest JSON body or protobuf message that is read (docs/interface/callers.md#limits)."""
 
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
 RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-"""The headers about the limit of a caller or a key (docs/interface.md#rate-limits)."""
+"""The headers about the limit of a caller or a key (docs/interface/callers.md#rate-limits)."""
 
 EXPOSED_HEADERS: Final = ", ".join(
     (
@@ -137,7 +138,7 @@ def preflight(status: int) -> Response:
 
 
 def caller(trusted_proxies: int) -> IPAddress | None:
-    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface/callers.md#caller)."""
     environ = request.environ
     return caller_address(environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), trusted_proxies)
 

@@ -48,7 +48,7 @@ def _bound_body() -> None:
 
 
 def caller() -> IPAddress | None:
-    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface/callers.md#caller)."""
     return public.caller(current(PublicInterface).trusted_proxies)
 
 
@@ -258,7 +258,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     read, ``answer_headers`` the names of those of a successful answer. ``failures`` are HTTP statuses.
     ``examples_of`` is the operation whose recorded answers are shown, where they are not its own.
     ``key_needed`` is None where a key does not matter. An operation ``refuses_unknown`` parameters, where
-    older ones name them in ``X-Gateway-Ignored`` (docs/interface.md#ignored).
+    older ones name them in ``X-Gateway-Ignored`` (docs/interface/answers.md#ignored).
     """
 
     name: str

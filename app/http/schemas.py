@@ -1,11 +1,11 @@
 """The parts of the schemas of public requests and answers: fields, bases, and their documentation.
 
 ``dump_default`` is a field's zero value. An error is the schema dumped with only ``err``, so it has every
-field (docs/interface.md#json-envelope).
+field (docs/interface/answers.md#json-envelope).
 
 Values of a query or a form are text; a JSON body may also write an integer as a number and a flag as true or
 false. Python's ``int`` accepts signs, spaces, underscores and the digits of every script as well; requests
-may use none of them (docs/interface.md#integers).
+may use none of them (docs/interface/answers.md#integers).
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ _MESSAGES: Final[dict[str, str | list[Any] | dict[Any, Any]]] = {
 
 
 class Uint(fields.Integer):
-    """An unsigned integer of 32 or 64 bits: ASCII digits, or a JSON integer (docs/interface.md#integers)."""
+    """An unsigned integer of 32 or 64 bits: ASCII digits, or a JSON integer
+    (docs/interface/answers.md#integers).
+    """
 
     default_error_messages = _MESSAGES
 
@@ -130,7 +132,7 @@ class WatchedAccount(fields.String):
 
 
 class Flag(fields.Boolean):
-    """true, false, 1, 0, t or f, in any case, or JSON's true or false (docs/interface.md#booleans)."""
+    """true, false, 1, 0, t or f in any case, or JSON's true or false (docs/interface/answers.md#booleans)."""
 
     default_error_messages = _MESSAGES
 
@@ -144,7 +146,7 @@ class Flag(fields.Boolean):
 
 
 class TransferIdHex(fields.String):
-    """A transfer id: hex in JSON (docs/interface.md#transfer-id), ``bytes`` in Python."""
+    """A transfer id: hex in JSON (docs/interface/answers.md#transfer-id), ``bytes`` in Python."""
 
     default_error_messages = _MESSAGES
 
@@ -156,7 +158,9 @@ class TransferIdHex(fields.String):
 
 
 class TxHash(fields.String):
-    """A transaction's hash, as ``wire_values.parse_tx_hash`` reads it (docs/interface.md#by-transaction)."""
+    """A transaction's hash, as ``wire_values.parse_tx_hash`` reads it
+    (docs/api/getTransferStatus.md#by-transaction).
+    """
 
     default_error_messages = _MESSAGES
 

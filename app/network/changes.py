@@ -215,8 +215,8 @@ def _write(connection: Connection, section: Section, changes: Iterable[Change], 
 
 
 def _times(section: Section, written: Mapping[str, Any], now: datetime) -> dict[str, datetime | None]:
-    """For the age of a configured base fee (docs/interface.md#base-fee-age), and since when a chain is
-    stopped.
+    """For the age of a configured base fee (docs/interface/estimates.md#base-fee-age), and since when a chain
+    is stopped.
     """
     if section.name == "routes" and "base_fee" in written:
         return {"base_fee_changed_at": now}

@@ -1,4 +1,4 @@
-"""The transfer configs: chains, tokens, pairs and ways for clients (docs/interface.md#transfer-configs).
+"""The transfer configs: chains, tokens, pairs and ways for clients (docs/api/getTransferConfigs.md#rules).
 
 A client assumes a way through the pools for every symbol that two chains list with
 ``token.xfer_disabled`` false, unless ``blocked_bridge_direct`` names it.

@@ -1,4 +1,4 @@
-"""Import and export of the network document (docs/interface.md#network-document)."""
+"""Import and export of the network document (docs/network.md#rules)."""
 
 from __future__ import annotations
 

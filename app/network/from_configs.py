@@ -105,7 +105,7 @@ def _document(answer: Json) -> Json:
 
 
 def _ways(tokens: Mapping[tuple[int, str], Json], blocked: set[Way]) -> Iterator[Way]:
-    """The ways through the pool as clients derive them (docs/interface.md#transfer-configs)."""
+    """The ways through the pool as clients derive them (docs/api/getTransferConfigs.md#rules)."""
     chains: dict[str, list[int]] = {}
     for (chain_id, symbol), token in tokens.items():
         if not token["token"]["xfer_disabled"]:

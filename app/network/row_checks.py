@@ -193,7 +193,7 @@ class UsedRows(Struct, frozen=True):
 
 
 def refusals(connection: Connection, changes: Sequence[Change]) -> Iterator[str]:
-    """The reason for each refused change, after its JSON path (docs/interface.md#network-document)."""
+    """The reason for each refused change, after its JSON path (docs/network.md#rules)."""
     in_use = UsedRows.by(connection, changes)
     for change in changes:
         if change.section.name == "chains":

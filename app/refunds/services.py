@@ -56,7 +56,7 @@ def request_refund(
     request: WithdrawRequest,
     caller: IPAddress | None,
 ) -> int:
-    """Accept a user's request for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
+    """Accept a user's request for the refund of a transfer at status 6 (docs/api/withdrawLiquidity.md#rules).
 
     The first request is stored, and the status is 7 when this returns. At statuses 7 to 10 nothing is
     written. The status is read from the primary, because a replica may be behind.

@@ -129,7 +129,7 @@ NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 
 
 def network_document() -> dict[str, Any]:
-    """A new copy (docs/interface.md#network-document)."""
+    """A new copy (docs/network.md#rules)."""
     document: dict[str, Any] = orjson.loads(NETWORK_FILE.read_bytes())
     return document
 
@@ -199,7 +199,8 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 def base_fees() -> dict[tuple[SendKind, str, int, int], int]:
     """By kind, symbol, source and destination, in destination units.
 
-    Between two pegged chains it is the destination pair's fee for a deposit (docs/interface.md#burn-mint).
+    Between two pegged chains it is the destination pair's fee for a deposit
+    (docs/interface/estimates.md#burn-mint).
     """
     document = network_document()
     pairs = document["pegged_pairs"]

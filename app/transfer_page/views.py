@@ -307,7 +307,7 @@ def transfer(key: str) -> ResponseReturnValue:
 
 @pages.post(f"{TRANSFER_PAGES}<transfer_id>/refund")
 def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
-    """Request the refund, as every client can (docs/interface.md#refund-ask), and show the page again.
+    """Request the refund, as every client can (docs/api/withdrawLiquidity.md#rules), and show the page again.
 
     Where a refund cannot be requested any more, the page says what has happened instead.
     """

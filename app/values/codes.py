@@ -5,7 +5,7 @@ from typing import Final
 
 
 class TransferHistoryStatus(IntEnum):
-    """Where a transfer is, sent as a number (docs/interface.md#transfer-history-status)."""
+    """Where a transfer is, sent as a number (docs/interface/status.md#transfer-history-status)."""
 
     TRANSFER_UNKNOWN = 0
     TRANSFER_SUBMITTING = 1
@@ -46,7 +46,9 @@ REFUND_STATUSES: Final = frozenset(
 
 
 class XferStatus(IntEnum):
-    """The network status of a transfer; the BAD values are refund reasons (docs/interface.md#xfer-status)."""
+    """The network status of a transfer; the BAD values are refund reasons
+    (docs/interface/status.md#xfer-status).
+    """
 
     UNKNOWN = 0
     OK_TO_RELAY = 1
@@ -65,7 +67,7 @@ class XferStatus(IntEnum):
 
 
 class ErrCode(IntEnum):
-    """``err.code`` (docs/interface.md#errors). 0 is a placeholder and never sent."""
+    """``err.code`` (docs/interface/answers.md#errors). 0 is a placeholder and never sent."""
 
     ERROR_CODE_UNDEFINED = 0
     ERROR_CODE_COMMON = 500
@@ -82,7 +84,7 @@ class ErrCode(IntEnum):
 
 
 class BridgeType(IntEnum):
-    """How a transfer crosses (docs/interface.md#compat-clients)."""
+    """How a transfer crosses (docs/interface/answers.md#compat-clients)."""
 
     UNDEFINED = 0
     POOL = 1
@@ -100,7 +102,7 @@ class SendKind(StrEnum):
 
 
 class Reason(StrEnum):
-    """Value of ``X-Gateway-Reason``: the cause, finer than ``err.code`` (docs/interface.md#reasons)."""
+    """``X-Gateway-Reason``: the cause, finer than ``err.code`` (docs/interface/answers.md#reasons)."""
 
     BAD_REQUEST = "bad_request"
     PATH_NOT_FOUND = "path_not_found"

@@ -44,8 +44,8 @@ def recover_signer(digest: bytes, signature: bytes) -> bytes:
     """The 20-byte address whose key made the 65-byte ``signature`` over the 32-byte ``digest``.
 
     Accepts only what the contracts accept: v 27 or 28, s at most half the curve's order
-    (docs/interface.md#signatures). Recovered signers are cached, so validating a transfer again costs no
-    curve arithmetic.
+    (docs/interface/contracts.md#signatures). Recovered signers are cached, so validating a transfer again
+    costs no curve arithmetic.
 
     :raises BadSignature: also a ``ValueError``.
     :raises ValueError: the digest does not have 32 bytes.

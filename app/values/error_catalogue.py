@@ -1,7 +1,7 @@
 """Every error of the gateway, one row a reason: its code, its kind, its cause and what to do about it.
 
 An error names its reason; the rest follows from the row. An interface answers each kind with one status of
-its protocol. The OpenAPI document and docs/errors.md show these rows (docs/interface.md#reasons).
+its protocol. The OpenAPI document and docs/errors.md show these rows (docs/interface/answers.md#reasons).
 """
 
 from __future__ import annotations

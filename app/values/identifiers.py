@@ -19,12 +19,12 @@ MAX_UINT64: Final = 2**64 - 1
 BlockNumber = NewType("BlockNumber", int)
 
 TransferId = NewType("TransferId", bytes)
-"""The 32 bytes that name a transfer (docs/interface.md#transfer-id)."""
+"""The 32 bytes that name a transfer (docs/interface/answers.md#transfer-id)."""
 
 
 def account_key(account: str) -> str:
     """The form of an account that is the same for all letter cases, on any chain
-    (docs/interface.md#usr-addr).
+    (docs/interface/answers.md#usr-addr).
 
     Up to three times as long as the account.
     """

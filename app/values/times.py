@@ -71,7 +71,7 @@ def from_unix_microseconds(microseconds: int) -> datetime:
 class Epoch(Struct, frozen=True):
     """The span of time in which a pool's volume counts, in Unix seconds: ``start`` <= time < ``end``.
 
-    Epochs of one length follow each other from the Unix epoch on (docs/interface.md#epoch).
+    Epochs of one length follow each other from the Unix epoch on (docs/interface/pools-and-latency.md#epoch).
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Reads the values of public requests, for both interfaces (docs/interface.md#json-envelope).
+"""Reads the values of public requests, for both interfaces (docs/interface/answers.md#json-envelope).
 
 Each function returns the value or raises ``ValueError`` with a message for people; the interface puts the
 name of the field before it. Amounts are read by ``amounts.parse_uint256``.
@@ -73,7 +73,7 @@ def token_symbol(text: str) -> str:
 
 
 def user_address(text: str) -> str:
-    """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
+    """A wallet's address: any text, as not every chain is an EVM (docs/interface/answers.md#usr-addr)."""
     return bounded_text(text, MAX_ADDRESS_CHARACTERS)
 
 

@@ -1,4 +1,6 @@
-"""An estimate by POST: as a form and as JSON by the rules of the query (docs/interface.md#estimate)."""
+"""An estimate by POST: as a form and as JSON by the rules of the query
+(docs/interface/estimates.md#estimate).
+"""
 
 from __future__ import annotations
 

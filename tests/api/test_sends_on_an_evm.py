@@ -166,7 +166,7 @@ def pays(send: Send, logged: dict[str, Any]) -> tuple[int, int]:
     """What the network pays of a logged send, and the minimum that its slippage allows.
 
     At a rate above 1 the slippage of the formula leaves a part of the amount sent, not of what it is worth
-    (docs/interface.md#max-slippage).
+    (docs/interface/estimates.md#max-slippage).
     """
     symbol = symbol_of(send)
     src, dst = (DECIMALS[chain] if symbol == "USDX" else 18 for chain in (send.chain, send.to_chain))

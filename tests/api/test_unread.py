@@ -1,4 +1,4 @@
-"""What the server answers before it knows the path (docs/interface.md#unread)."""
+"""What the server answers before it knows the path (docs/interface/answers.md#unread)."""
 
 from __future__ import annotations
 

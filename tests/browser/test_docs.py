@@ -232,7 +232,7 @@ def test_drawing_library_loads_only_for_pictures(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["api/estimateAmt/", "errors/", "interface/", "operations/", "sandbox/", "metrics/"]
+    "path", ["api/estimateAmt/", "errors/", "interface/status/", "operations/", "sandbox/", "metrics/"]
 )
 def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     visit.page.set_viewport_size(NARROW)

@@ -29,7 +29,8 @@ def gateway_on(url: str) -> Iterator[Flask]:
 def assert_acknowledged_is_stored_once(reported: Events, reporters: list[Reporter]) -> None:
     """Every event was answered, is in the log, once, and the log has no gap but of heads.
 
-    Heads that no reorganisation reaches leave the log, or do not get into it (docs/interface.md#standing).
+    Heads that no reorganisation reaches leave the log, or do not get into it
+    (docs/interface/events.md#standing).
     """
     assert not [line for reporter in reporters for line in reporter.refused]
     acknowledged = {name for reporter in reporters for name in reporter.acknowledged}

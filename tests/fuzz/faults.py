@@ -1,4 +1,4 @@
-"""What is wrong with an answer. Each interface has promises of its own (docs/interface.md#errors)."""
+"""What is wrong with an answer. Each interface has promises of its own (docs/interface/answers.md#errors)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated code equals proto/, docs/interface.md#grpc-fields and the codes of the gateway."""
+"""Generated code equals proto/, docs/grpc-web.md#grpc-fields and the codes of the gateway."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ GetTokenInfoResponse: err=1 ErrMsg, token_info=2 TokenInfo
 GetTokenBoundRequest: chain_id=1 uint64, token_addr=2 string
 GetTokenBoundResponse: value=1 string, err=2 ErrMsg
 """
-"""The messages of docs/interface.md#grpc-fields, in the short form that ``written`` gives."""
+"""The messages of docs/grpc-web.md#grpc-fields, in the short form that ``written`` gives."""
 
 
 def written(name: str) -> str:

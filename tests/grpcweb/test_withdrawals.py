@@ -1,4 +1,4 @@
-"""Estimates of withdrawals, and bounds of pools (docs/interface.md#withdrawals)."""
+"""Estimates of withdrawals, and bounds of pools (docs/interface/estimates.md#withdrawals)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def frames(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def understand(response: TestResponse) -> Answer:
-    """The answer, compared with what the protocol and docs/interface.md#grpc-web require of every answer."""
+    """The answer, compared with what the protocol and docs/grpc-web.md require of every answer."""
     assert response.status_code == 200
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert response.headers["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""A page of another origin, in Chromium: what a widget sends and reads (docs/interface.md#cors)."""
+"""A page of another origin, in Chromium: what a widget sends and reads (docs/interface/answers.md#cors)."""
 
 from __future__ import annotations
 

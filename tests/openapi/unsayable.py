@@ -42,7 +42,7 @@ def filter_query(_context: Any, query: dict[str, Any] | None) -> bool:
 
 @schemathesis.hook
 def filter_failure(_context: Any, failure: Any, case: Any, _response: Any) -> bool:
-    """Requests may say more than their plain types (docs/interface.md#integers): that was no failure."""
+    """Requests may say more than their plain types (docs/interface/answers.md#integers): no failure."""
     return type(failure).__name__ != ACCEPTED or not any(_beyond_the_types(case))
 
 

@@ -42,7 +42,9 @@ AWAY = 0.075
 """Seconds from the primary to the far region, each way."""
 
 FRESH = 0.25
-"""Seconds after a commit on its replica from which a gateway answers by it (docs/interface.md#progress)."""
+"""Seconds after a commit on its replica from which a gateway answers by it
+(docs/interface/progress.md#progress).
+"""
 
 SLACK = 1.0
 """What a busy machine adds."""

@@ -1,4 +1,4 @@
-"""The sandbox's network document follows docs/interface.md#network-document and has all it should show."""
+"""The sandbox's network document follows docs/network.md#rules and has all it should show."""
 
 from __future__ import annotations
 

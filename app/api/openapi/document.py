@@ -340,8 +340,9 @@ def _parameters(operation: Operation, compat_clients: bool) -> list[dict[str, An
 def _content(operation: Operation) -> dict[str, Any]:
     """What is read from the body of a POST, by its type.
 
-    The document does not say that JSON may be declared with any type (docs/interface.md#compat-clients): some
-    generators leave out an operation with a type that they cannot write.
+    The document does not say that JSON may be declared with any type
+    (docs/interface/answers.md#compat-clients): some generators leave out an operation with a type that they
+    cannot write.
     """
     if operation.form:
         return {

@@ -69,7 +69,7 @@ def key_id_of(presented: str) -> str | None:
 def key_in(authorization: str) -> str | None:
     """What is presented as a key in the value of an ``Authorization`` header, well formed or not. None for
     other schemes and texts: some pages send a header of their own with every request
-    (docs/interface.md#cors).
+    (docs/interface/answers.md#cors).
     """
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")

@@ -1,7 +1,8 @@
 """An estimate: an answer, or the refusal of the first check that fails. Exact to the smallest unit.
 
-Each check is here once, in order, with its reason and its message (docs/interface.md#estimate-checks). The
-interfaces make check 1, whether the request can be read; these are 2 to 10.
+Each check is here once, in order, with its reason and its message
+(docs/interface/estimates.md#estimate-checks). The interfaces make check 1, whether the request can be read;
+these are 2 to 10.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def wants_pegged(inputs: EstimateInputs) -> bool:
 
 
 def is_pegged(requested: bool | None, *, joined: bool, routed: bool) -> bool:
-    """Whether the transfer is a pegged one (docs/interface.md#pegged).
+    """Whether the transfer is a pegged one (docs/interface/estimates.md#pegged).
 
     It is as requested (``requested``), with two exceptions: a request that says nothing is pegged where a
     pair joins the two chains, and a request for the pools is pegged where there is only a pair, and no route.
@@ -272,7 +272,8 @@ class Calculation(Struct, frozen=True):
 
     ``minimum_ppm``: the estimated minimum destination amount times 1,000,000, an exact integer.
     ``slippage_down``: the slippage that it implies, in parts per million, rounded down. The larger of it and
-    ``minimal_max_slippage`` is ``max_slippage`` (docs/interface.md#max-slippage). Both are 0 when pegged.
+    ``minimal_max_slippage`` is ``max_slippage`` (docs/interface/estimates.md#max-slippage). Both are 0 when
+    pegged.
     """
 
     amt: int
@@ -298,7 +299,9 @@ def minimum_times_ppm(eq: int, fees: int, tolerance: int) -> int:
 
 
 def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
-    """Calculate with an amount over 0 (docs/interface.md#estimate-arithmetic). Raises ``CurveUnsettled``."""
+    """Calculate with an amount over 0 (docs/interface/estimates.md#estimate-arithmetic). Raises
+    ``CurveUnsettled``.
+    """
     eq = price.eq_down(amt)
     tier = tier_at(transfer.tiers, amt)
     perc_fee = ppm_up(eq, tier.ppm) if tier is not None else 0

@@ -1,7 +1,7 @@
 """Refusals of estimates, and the texts that several refusals share.
 
 A message says what would succeed. None says why something is blocked, or by which list
-(docs/interface.md#estimate-checks).
+(docs/interface/estimates.md#estimate-checks).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 
 
 class Check(StrEnum):
-    """In the order in which they are made (docs/interface.md#estimate-checks).
+    """In the order in which they are made (docs/interface/estimates.md#estimate-checks).
 
     ``label`` is the condition that the console shows for a transfer that passes. A check ``of_pools`` is not
     made for a pegged transfer.

@@ -1,4 +1,4 @@
-"""The transaction that sends a transfer at the price of its estimate (docs/interface.md#send-transaction).
+"""The transaction that sends a transfer at the price of its estimate (docs/api/getSendTransaction.md).
 
 The contract takes each transfer id once. The id follows from what is sent, by whom, to whom, and the nonce:
 the same request with the same nonce is the same transfer.
@@ -219,7 +219,7 @@ def _check_native(send: _Send, transfer: TransferTerms) -> None:
 
 
 def _data(send: _Send, native: bool) -> str:
-    """The call as the contract of this kind and version has it (docs/interface.md#send-calls)."""
+    """The call of this kind and version of contract (docs/api/getSendTransaction.md#send-calls)."""
     token, token_type = ((), "") if native else ((send.token,), "address,")
     name = "Native" if native else ""
     if send.bridge_type is BridgeType.POOL:

@@ -179,8 +179,8 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
     """Go back to the block before the reorg and project again everything that the orphaned blocks touched.
 
     The reorg itself is in the log already, which decides what is canonical
-    (docs/interface.md#reorgs). A belated one takes back only what came again, and the chain stays as far read
-    as it was, unless by that.
+    (docs/interface/events.md#reorgs). A belated one takes back only what came again, and the chain stays as
+    far read as it was, unless by that.
 
     :param seq: its position in the log.
     """

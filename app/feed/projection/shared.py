@@ -131,7 +131,7 @@ def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) 
 
 
 def find_progress(connection: Connection, chain_id: ChainId) -> None:
-    """Find again how far a chain was read, as events may count no longer (docs/interface.md#reorgs)."""
+    """Find again how far a chain was read, as events may count no more (docs/interface/events.md#reorgs)."""
     find_newest(connection, chain_id)
     _write_highest(connection, chain_id, highest_of(connection, chain_id))
 

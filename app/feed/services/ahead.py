@@ -1,4 +1,4 @@
-"""Events ahead of the clock: they have no effect until their time (docs/interface.md#ahead)."""
+"""Events ahead of the clock: they have no effect until their time (docs/interface/events.md#ahead)."""
 
 from __future__ import annotations
 

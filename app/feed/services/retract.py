@@ -53,7 +53,7 @@ def retract_ids(
     actor: Actor,
     subject: str | None = None,
 ) -> list[str]:
-    """Retract events by their ids (docs/interface.md#retractions).
+    """Retract events by their ids (docs/interface/events.md#retractions).
 
     :param actor: who is recorded. The retraction's reporter follows from the actor's source.
     :param subject: what the events are about; needed where an id names several events.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(days=7)
-"""The latency operation answers for the last 7 days (docs/interface.md#latency)."""
+"""The latency operation answers for the last 7 days (docs/interface/pools-and-latency.md#latency)."""
 
 FINE = 19
 """Latencies are counted in buckets of 2^19 µs (0.5 s): ``latency >> FINE``. Of two million transfers in

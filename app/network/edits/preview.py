@@ -228,7 +228,7 @@ def _of_token(change: Change) -> Iterator[Effect]:
 
 
 def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: datetime) -> Iterator[Effect]:
-    """New caps below the balance or the volume of this epoch (docs/interface.md#pools)."""
+    """New caps below the balance or the volume of this epoch (docs/interface/pools-and-latency.md#pools)."""
     row = change.after
     if change.section.name != "pools" or row is None:
         return

@@ -37,7 +37,7 @@ class RateValue(fields.Field[str]):
 
 
 MAX_PPM: Final = 20_000
-"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
+"""Protocol fees run from 0 to 2 % (docs/interface/estimates.md#fee-tiers)."""
 
 MAX_AMPLIFICATION: Final = 1_000_000
 """The bound that Curve's contracts have for A."""

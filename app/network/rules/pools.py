@@ -1,4 +1,6 @@
-"""The four counters of a liquidity pool, and what follows from them (docs/interface.md#pools)."""
+"""The four counters of a liquidity pool, and what follows from them
+(docs/interface/pools-and-latency.md#pools).
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,7 @@ class PoolState(Struct, frozen=True):
 
     @property
     def balance(self) -> int:
-        """What the pool holds, at least 0: events may be missing (docs/interface.md#pools)."""
+        """The balance, at least 0: events may be missing (docs/interface/pools-and-latency.md#pools)."""
         return max(0, self.counters.balance)
 
     @property

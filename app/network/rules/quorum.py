@@ -52,12 +52,16 @@ class ValidatorSet:
 
     @property
     def quorum(self) -> int:
-        """The least signed power that the contract takes (docs/interface.md#quorum): more than two thirds."""
+        """The least signed power that the contract takes: more than two thirds
+        (docs/interface/contracts.md#quorum).
+        """
         return self.total_power * 2 // 3 + 1
 
     @property
     def cannot_sign(self) -> str | None:
-        """Why the contract takes nothing that this set signs (docs/interface.md#quorum), None if it does."""
+        """Why the contract takes nothing that this set signs (docs/interface/contracts.md#quorum), None if it
+        does.
+        """
         if not self.members:
             reason = "is empty"
         elif self.total_power == 0:

@@ -199,7 +199,7 @@ def last_moment(fee: BaseFee, limit_seconds: int | None) -> datetime | None:
 
 
 BURN_MINT_BRIDGE: Final = 2
-"""The bridge version that both pairs of a burn → mint need (docs/interface.md#burn-mint)."""
+"""The bridge version that both pairs of a burn → mint need (docs/interface/estimates.md#burn-mint)."""
 
 ORIGINAL_CHAIN: Final = 0
 """The number that a burn has for the original chain."""
@@ -221,7 +221,9 @@ class ChainInfo(Struct, frozen=True):
     finality: Finality | None = None
 
     def tx_link(self, tx_hash: str | None) -> str:
-        """The explorer's page of a transaction; empty while there is no hash (docs/interface.md#links)."""
+        """The explorer's page of a transaction; empty while there is no hash
+        (docs/interface/status.md#links).
+        """
         return f"{self.explore_url}{self.tx_path}{tx_hash}" if tx_hash else ""
 
 

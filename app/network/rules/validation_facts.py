@@ -294,7 +294,7 @@ class NetworkFacts(Struct, frozen=True):
         """A send's amount at its route's rate without fees, in destination units; None for an unknown token.
 
         Without a fixed rate the rate is 1: for pegged pairs, and for a curve, whose price depends on balances
-        that every event changes (docs/interface.md#anomalies).
+        that every event changes (docs/interface/events.md#anomalies).
         """
         src, dst = self.tokens_of(taken)
         symbol = self.symbol_of(taken)

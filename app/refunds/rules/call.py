@@ -53,8 +53,8 @@ def open_call(kind: SendKind) -> ContractCall:
 def refund_call(
     kind: SendKind, wd_onchain: bytes, signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
 ) -> ContractCall:
-    """The call with its arguments (docs/interface.md#withdraw-call): request, signatures, set. ``signed`` are
-    (signer, signature) that reach the quorum; the call has only as many as needed.
+    """The call with its arguments (docs/interface/contracts.md#withdraw-call): request, signatures, set.
+    ``signed`` are (signer, signature) that reach the quorum; the call has only as many as needed.
     """
     opened = open_call(kind)
     sorted_sigs = [signature for _, signature in shortest_quorum(signed, validators)]

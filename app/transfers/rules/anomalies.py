@@ -1,5 +1,5 @@
 """Facts that contradict each other. The events stay in the log, the status table decides the answer, and
-operators see the anomaly (docs/interface.md#anomalies).
+operators see the anomaly (docs/interface/events.md#anomalies).
 """
 
 from __future__ import annotations

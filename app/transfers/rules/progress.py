@@ -1,8 +1,8 @@
 """A transfer's progress for programs: is it over and final, who acts next, when to request again.
 
-The times follow docs/interface.md#progress: requests get more frequent as the release gets likely. After the
-90th percentile they get rarer: after a day of waiting, minutes do not matter. Where no latencies are known
-they follow the time since the send, because the time between two blocks is not configured.
+The times follow docs/interface/progress.md#progress: requests get more frequent as the release gets likely.
+After the 90th percentile they get rarer: after a day of waiting, minutes do not matter. Where no latencies
+are known they follow the time since the send, because the time between two blocks is not configured.
 """
 
 from __future__ import annotations

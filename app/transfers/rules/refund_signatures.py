@@ -84,8 +84,8 @@ def _well_formed(signature: bytes) -> bool:
 def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
     """Positions in the log of signatures that a lesser one by their signer over their request replaces.
 
-    Lesser by bytes, then by time and id: that one is served (docs/interface.md#signatures). It must count
-    wherever the other does, so its reporter has the same limits or none.
+    Lesser by bytes, then by time and id: that one is served (docs/interface/contracts.md#signatures). It must
+    count wherever the other does, so its reporter has the same limits or none.
     """
     signatures = [
         (event.signature, event.order, logged.seq, logged.chains)

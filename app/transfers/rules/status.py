@@ -1,4 +1,4 @@
-"""The status of a transfer from its canonical events (docs/interface.md#status-table)."""
+"""The status of a transfer from its canonical events (docs/interface/status.md#status-table)."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
 def status_of(events: CanonicalEvents, refund: RefundFacts) -> StatusAnswer:
     """The status of the first line of the table that has any of its signs: the order decides where facts
     contradict each other. A user's request for the refund only moves a transfer from 6 to 7
-    (docs/interface.md#refund-ask).
+    (docs/api/withdrawLiquidity.md#rules).
     """
     for status, signs in TABLE:
         first: datetime | None = None

@@ -1,7 +1,7 @@
 """Validates reported events: each is accepted, repeated or refused.
 
 Everything that a verdict depends on is in ``Known``, which is loaded once for a segment of the feed. Events
-accepted earlier in the segment count for those after them. The rules are in docs/interface.md#event-feed,
+accepted earlier in the segment count for those after them. The rules are in docs/ingest.md,
 #event-ids, #standing and #refused-events.
 """
 
@@ -134,7 +134,7 @@ class Known(Struct, kw_only=True):
     """By key, acceptances of canonical signatures that are not in the histories, because another one of their
     signer counts."""
     outranked: Set[EventKey] = frozenset()
-    """Events that a proven block of a watched chain does not hold (docs/interface.md#standing)."""
+    """Events that a proven block of a watched chain does not hold (docs/interface/events.md#standing)."""
     only_watched: Set[EventKey] = frozenset()
     """Those that only the watcher has reported so far, and may still suspend. The same report of anybody else
     counts, too."""

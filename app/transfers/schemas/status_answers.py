@@ -46,7 +46,9 @@ class StatusBody(Question):
 
 
 class TransactionBody(Question):
-    """Body of a status request that names the transaction of the send (docs/interface.md#by-transaction)."""
+    """Body of a status request that names the transaction of the send
+    (docs/api/getTransferStatus.md#by-transaction).
+    """
 
     tx_hash = TxHash(
         required=True,
@@ -143,7 +145,7 @@ class StatusAnswer(Answer):
 
 
 class CompatStatusAnswer(StatusAnswer):
-    """The usual one: some clients need the type of the bridge (docs/interface.md#compat-clients)."""
+    """The usual one: some clients need the type of the bridge (docs/interface/answers.md#compat-clients)."""
 
     bridge_type = BRIDGE_TYPE
 
@@ -263,7 +265,7 @@ def _refusal(error: GatewayError) -> dict[str, Any]:
 
 
 def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
-    """Names and values of the headers of a single status (docs/interface.md#progress)."""
+    """Names and values of the headers of a single status (docs/interface/progress.md#progress)."""
     progress = status.progress
     headers: list[tuple[str, str]] = []
     if progress is not None:

@@ -1,4 +1,4 @@
-"""The status of transfers, and how far each has come (docs/interface.md#progress)."""
+"""The status of transfers, and how far each has come (docs/interface/progress.md#progress)."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def transfer_status_by_transaction(
     database: Database, snapshots: SnapshotSource, tx_hash: str, chain_id: ChainId
 ) -> TransferStatus:
     """The status of the transfer that a transaction (``wire_values.parse_tx_hash``) of its source chain sent.
-    Of several the first in its block counts (docs/interface.md#by-transaction).
+    Of several the first in its block counts (docs/api/getTransferStatus.md#by-transaction).
 
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
@@ -264,7 +264,7 @@ def transfer_not_found(
 
     Its message says how far each chain was read and how long ago, the configured chains first and not more
     than ``NAMED_CHAINS``: users whose transfer is missing see whether their chain is read. Of the hash of a
-    transaction it names the transfer instead (docs/interface.md#transaction-as-id).
+    transaction it names the transfer instead (docs/api/getTransferStatus.md#transaction-as-id).
     """
     return _not_found(database, snapshot.terms, [transfer_id])[transfer_id]
 

@@ -96,7 +96,7 @@ def reported(
 def confirmed_elsewhere(reported: Reported, false: Iterable[Event]) -> list[Event]:
     """Confirmations of other sends of the same transfers, which are orphaned with a send that is retracted.
 
-    They have to be reported again (docs/interface.md#retractions).
+    They have to be reported again (docs/interface/events.md#retractions).
     """
     taken = {event.key: event for event in false}
     ids = {event.transfer_id for event in taken.values() if isinstance(event, TransferSent)}

@@ -151,7 +151,7 @@ def known_contracts(configs: ConfigsAnswer, kind: str, chain_id: int) -> set[str
 
 
 def signed_digest(kind: str, chain_id: int, contract: str, request: bytes) -> bytes:
-    """What is signed, before the prefix of EIP-191 (docs/interface.md#signatures)."""
+    """What is signed, before the prefix of EIP-191 (docs/interface/contracts.md#signatures)."""
     place = chain_id.to_bytes(32, "big") + bytes.fromhex(contract[2:])
     return keccak(keccak(place + KINDS[kind].text.encode()) + request)
 

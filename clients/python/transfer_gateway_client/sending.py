@@ -208,7 +208,9 @@ def call_data(signature: str, *arguments: object) -> str:
 
 
 def transfer_id(sender: str, send: Send) -> str:
-    """The id that the contract gives a send (docs/interface.md#transfer-ids), known before it is sent."""
+    """The id that the contract gives a send (docs/interface/contracts.md#transfer-ids), known before it is
+    sent.
+    """
     way, number = send.way, int(send.chain_id)
     sender, receiver, token, contract = (
         Web3.to_checksum_address(each) for each in (sender, send.receiver, send.token, send.contract)

@@ -220,7 +220,7 @@ function known(configs: ConfigsAnswer, kind: Kind, chainId: number, more: readon
   return new Set([...here, ...more].map((each) => each.toLowerCase()));
 }
 
-/** What is signed, before the prefix of EIP-191 (docs/interface.md#signatures). */
+/** What is signed, before the prefix of EIP-191 (docs/interface/contracts.md#signatures). */
 function digestOf(chainId: number, contract: string, text: string, request: Uint8Array): Hex {
   const domain = keccak256(concat([numberToHex(chainId, { size: 32 }), getAddress(contract), stringToHex(text)]));
   return keccak256(concat([domain, bytesToHex(request)]));

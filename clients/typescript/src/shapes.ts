@@ -50,7 +50,7 @@ export type Shapes = {
   [N in keyof Raw]: N extends `${string}Body` | `${string}Form` ? Raw[N] : Answered<Raw[N]>;
 };
 
-/** TransferHistoryStatus: docs/interface.md#status-table. */
+/** TransferHistoryStatus: docs/interface/status.md#status-table. */
 export type Status = Raw["StatusAnswer"]["status"];
 /** XferStatus: why a transfer is refunded. */
 export type RefundReason = Raw["StatusAnswer"]["refund_reason"];

@@ -1,4 +1,4 @@
-// The ids that contracts give transfers: docs/interface.md#transfer-ids.
+// The ids that contracts give transfers: docs/interface/contracts.md#transfer-ids.
 import { type Hex, concat, encodePacked, getAddress, keccak256 } from "viem";
 import type { Send } from "./ways.js";
 

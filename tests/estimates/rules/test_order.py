@@ -62,7 +62,8 @@ def unknown_age(inputs):
 NO_PRICE_FITS = FixedRate(Fraction(2**256), "")
 
 
-# In reverse order of docs/interface.md#estimate-checks: a later flaw here may be added to an earlier one.
+# In reverse order of docs/interface/estimates.md#estimate-checks: a later flaw here may be added to an
+# earlier one.
 FLAWS = {
     "slippage": (
         1012,

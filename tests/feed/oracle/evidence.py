@@ -1,4 +1,4 @@
-"""Refund requests, who signed them, and who may (docs/interface.md, "Contracts"; docs/refunds.md)."""
+"""Refund requests, who signed them, and who may (docs/interface/contracts.md; docs/refunds.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was reported, what of it counts, and what is canonical (docs/interface.md, "Events"; docs/ingest.md).
+"""What was reported, what of it counts, and what is canonical (docs/interface/events.md; docs/ingest.md).
 
 Nothing here is worked out step by step: each answer is made from all that was reported so far.
 """

@@ -128,7 +128,7 @@ def contradicts_its_id(send: Body) -> bool:
 
 
 def computed_ids(send: Body) -> Iterator[str]:
-    """The ids that the contracts make of these fields (docs/interface.md#transfer-ids)."""
+    """The ids that the contracts make of these fields (docs/interface/contracts.md#transfer-ids)."""
     if not all(name in send for name in PROOF) or not isinstance(send["nonce"], int):
         return
     found = [_ADDRESS.fullmatch(send[name]) for name in ("sender", "receiver", "token")]

@@ -1,4 +1,4 @@
-"""What a gateway answers about a transfer (docs/interface.md#status-table, #links, #pools, #latency)."""
+"""What a gateway answers about a transfer (docs/interface/status.md, docs/interface/pools-and-latency.md)."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ class Disturbance:
         """Some of what was planned for the branch so far.
 
         Nothing comes earlier than it is planned: the time of a send's first sight stays, whether it is
-        canonical or not (docs/interface.md#transfer-history).
+        canonical or not (docs/api/transferHistory.md#rules).
         """
         near = [
             call

@@ -2,7 +2,7 @@
 
 An event is canonical from its acceptance until a reorg of its chain, accepted later, reaches its block,
 or an operator retracts it. Accepted again, it is canonical again. This follows only from the log.
-Between two reorgs of a chain the order of acceptance does not matter (docs/interface.md#standing).
+Between two reorgs of a chain the order of acceptance does not matter (docs/interface/events.md#standing).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Retraction(Struct, frozen=True):
 
 def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
     """The events that canonical retractions name, with the position in the log of the latest of these
-    (docs/interface.md#retractions).
+    (docs/interface/events.md#retractions).
     """
     retracted: dict[EventKey, int] = {}
     # The latest first: a retraction is canonical unless a later canonical one names it.
@@ -155,7 +155,7 @@ def highest_blocks(
 
 
 def readings(canonical: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """Empty before the send is known: a submission may name other chains (docs/interface.md#reorgs)."""
+    """Empty until the send is known: a submission may name other chains (docs/interface/events.md#reorgs)."""
     if not origin.is_sent:
         return ()
     found: dict[ChainId, ChainReading] = {}

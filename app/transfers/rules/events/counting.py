@@ -1,7 +1,7 @@
 """Whose report of a fact counts for a transfer, and which two chains the transfer has.
 
 Reports of one fact are merged first. Then it is decided whether the fact counts (docs/ingest.md#tokens,
-docs/interface.md#standing). Nothing here depends on the order of the reports.
+docs/interface/events.md#standing). Nothing here depends on the order of the reports.
 """
 
 from __future__ import annotations

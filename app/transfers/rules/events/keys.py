@@ -21,7 +21,7 @@ OPERATORS: Final = "operators"
 
 
 class EventKey(NamedTuple):
-    """Identifies an event by its subject and its id (docs/interface.md#event-ids).
+    """Identifies an event by its subject and its id (docs/interface/events.md#event-ids).
 
     An id is unique within its subject: ``transfer:0x…``, else ``chain:ID``, else ``route:SRC:DST:SYMBOL``.
     """

@@ -1,8 +1,8 @@
 """The contents of events: whether two reports agree, how they are combined, and digests of pruned events.
 
 An optional field that is missing says nothing about a fact. So two reports agree unless a field that both
-have differs, and combined they have every field that either has (docs/interface.md#event-ids). Of a pruned
-event, digests of its id and its content are stored.
+have differs, and combined they have every field that either has (docs/interface/events.md#event-ids). Of a
+pruned event, digests of its id and its content are stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Which reorganisation is believed, what it takes back, and what of that the log has to retain.
 
-The rule is in docs/interface.md#reorgs, also for one that is repeated too late and so is *belated*. Why it is
-so is in docs/decisions/0004-what-is-canonical.md#belated. Only this module applies it to acceptances.
+The rule is in docs/interface/events.md#reorgs, also for one that is repeated too late and so is *belated*.
+Why it is so is in docs/decisions/0004-what-is-canonical.md#belated. Only this module applies it to
+acceptances.
 
 An event that was accepted once is orphaned by the first acceptance of a reorganisation or not at all. So a
 belated one only matters to events that were accepted again.
@@ -66,8 +67,9 @@ BELATED_REACH: Final = 10_000
 class Reorg(Struct, frozen=True):
     """A canonical ``chain.reorged`` and its position in the log.
 
-    ``before``, of a belated one (docs/interface.md#reorgs): the position of its first acceptance, 0 where the
-    log does not have it. It takes back only what was known before that; None: all that was accepted.
+    ``before``, of a belated one (docs/interface/events.md#reorgs): the position of its first acceptance, 0
+    where the log does not have it. It takes back only what was known before that; None: all that was
+    accepted.
     """
 
     seq: int

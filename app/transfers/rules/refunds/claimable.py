@@ -1,6 +1,6 @@
 """When a refund becomes claimable: whether the bridge's contract would accept its request and signatures.
 
-The rules are the contract's (docs/interface.md#contracts): it takes the request's bytes, signatures in
+The rules are the contract's (docs/interface/contracts.md): it takes the request's bytes, signatures in
 strictly ascending order of signer, and the whole validator set whose hash it stores. The power of the signers
 must reach the quorum.
 """

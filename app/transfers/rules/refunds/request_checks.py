@@ -1,4 +1,6 @@
-"""What a refund request must agree with, and what validators sign of it (docs/interface.md#signatures)."""
+"""What a refund request must agree with, and what validators sign of it
+(docs/interface/contracts.md#signatures).
+"""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,6 +1,6 @@
 """The refund request (``wd_onchain``): what validators sign, what the contract decodes, its withdraw id.
 
-One message per kind of send (docs/interface.md#withdraw-request): ``WithdrawMsg`` for a pool send,
+One message per kind of send (docs/interface/contracts.md#withdraw-request): ``WithdrawMsg`` for a pool send,
 ``Withdraw`` for a deposit, ``Mint`` for a burn. All three hold the receiver, the token, the amount and the
 transfer id; the rest differs.
 
@@ -8,8 +8,8 @@ The withdraw id of a pool's request leaves the transfer id out: requests of two 
 seqnum, receiver, token and amount share one id, and the contract pays it once. The requests of vaults and
 pegged bridges have no seqnum; they differ by the transfer id.
 
-A client requests a refund by ``withdraw_req`` (docs/interface.md#refund-ask). It is not signed, so it does
-not show who requests. It names a transfer, and nothing in it is a fact.
+A client requests a refund by ``withdraw_req`` (docs/api/withdrawLiquidity.md#rules). It is not signed, so it
+does not show who requests. It names a transfer, and nothing in it is a fact.
 """
 
 from __future__ import annotations

@@ -299,8 +299,8 @@ def payout_of(
 def _pays_out(said: Withdrawn | Mint, send: KnownSend, chain_id: ChainId) -> bool:
     """Whether the payout of a send of its own chain is its release.
 
-    A vault returns deposits, and a bridge returns burns (docs/interface.md#transfer-ids). A mint for a burn
-    that goes to its own chain looks like its refund, but it is what the user burned for.
+    A vault returns deposits, and a bridge returns burns (docs/interface/contracts.md#transfer-ids). A mint
+    for a burn that goes to its own chain looks like its refund, but it is what the user burned for.
     """
     if isinstance(said, Withdrawn):
         return send.kind is SendKind.BURN

@@ -1,4 +1,4 @@
-"""What the events of the contracts say, as their logs have it (docs/interface.md#transfer-ids).
+"""What the events of the contracts say, as their logs have it (docs/interface/contracts.md#transfer-ids).
 
 A contract pads an address or a short integer with zeros. Other padding cannot come from such a contract. It
 is refused, as its value would be wrong.
