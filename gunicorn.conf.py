@@ -62,10 +62,10 @@ from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shared_state, shares
+from serving.address import bind_of
 from serving.reserved import (
     HEALTH,
     METRICS,
-    bind_of,
     dispatcher,
     further_addresses,
     purposes,

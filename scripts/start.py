@@ -45,8 +45,9 @@ from app.http.application import current
 from app.sandbox.services import SandboxRefused, ensure_sandbox
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.beside import run_beside
+from serving.address import Address
 from serving.ending import say_stopped
-from serving.reserved import Address, further_addresses
+from serving.reserved import further_addresses
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"

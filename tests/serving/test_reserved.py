@@ -17,7 +17,8 @@ import pytest
 
 from app.monitoring.figures import EVERY_SECONDS
 from app.release import VERSION
-from serving.reserved import Address, further_addresses
+from serving.address import Address
+from serving.reserved import further_addresses
 from tests.amounts import few_or_many
 from tests.applications import make_settings
 from tests.metrics.counted import total, value
