@@ -34,8 +34,8 @@ from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.validators import Validators
 from demo.wallet import wallet
-from serving.ending import say_stopped
 from serving.address import Address, bind_of
+from serving.ending import say_stopped
 
 BLOCK_SECONDS = 1
 BLOCK_DELAYS = (4, 6)

@@ -89,10 +89,15 @@ class Progress:
             self._shown = time.monotonic()
             self._write(f"... {self.seconds} s  {detail}".rstrip() + "\n")
 
-    def end(self, words: str = "") -> None:
-        """Replace the line on a terminal. A file gets another one, where there is something to say."""
-        cleared = "\r\x1b[2K" if self._in_place else ""
-        self._write(cleared + (f"{words}\n" if words else ""))
+    def clear(self) -> None:
+        """Make room for a line of somebody else, on a terminal."""
+        if self._in_place:
+            self._write("\r\x1b[2K")
+
+    def end(self, words: str) -> None:
+        """Replace the line on a terminal. A file gets another one."""
+        self.clear()
+        self._write(f"{words}\n")
 
     @staticmethod
     def _write(text: str) -> None:
@@ -331,7 +336,7 @@ def install(name: str) -> None:
         reason = attempt(command, progress)
         if reason is None:
             break
-        progress.end()
+        progress.clear()
         sys.stderr.write(f"{tool} could not install {what}:\n{reason}\n")
         sys.stderr.flush()
     unfinished().unlink()

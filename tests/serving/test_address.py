@@ -29,7 +29,7 @@ def test_taken_port_error_names_a_free_one() -> None:
 
 def test_first_look_has_the_default_address() -> None:
     settings = make_settings("sqlite://")
-    assert (HOST, PORT) == (settings.host, settings.port)
+    assert (settings.host, settings.port) == (HOST, PORT)
 
 
 def test_first_look_needs_only_python() -> None:
