@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Python would print a traceback at Ctrl-C while it starts: until it can stop quietly, signals wait (of GNU; elsewhere not).
 HELD := $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT,TERM,HUP)
 # Python keeps what it compiled, whatever the shell says: each start, test process and server would compile it all again.
-KEEPS := PYTHONDONTWRITEBYTECODE=
+KEEPS := env PYTHONDONTWRITEBYTECODE=
 VENV := @$(KEEPS) $(HELD) scripts/python scripts/venv.py
 
 help: ## list the targets

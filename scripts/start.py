@@ -54,6 +54,7 @@ from app.http.application import current
 from app.observability.logs import format_handlers
 from app.sandbox.services import SandboxRefused, ensure_sandbox
 from config import ALL_DOORS, DOCS_SITE, INSTANCE, Settings, load_settings, shown_url
+from scripts.apart import apart
 from scripts.beside import run_beside
 from scripts.venv import Progress
 from serving import start_block
@@ -249,7 +250,8 @@ def main(progress: Progress) -> None:
         check_address(settings)
         # Imported now that the environment is complete. gunicorn finds it there, so nothing is made twice.
         app = importlib.import_module("wsgi").app
-        account = prepare_database(app, progress, verbose=verbose)
+        # Migrations and the sandbox are needed once: the gateway runs without what they take in memory.
+        account = apart(lambda: prepare_database(app, progress, verbose=verbose))
     building = "api" in settings.doors and not DOCS_SITE.exists()
     start_block.begin(start_block.Start(account, where_data_is(settings.database_url), building, verbose))
     if "api" in settings.doors:

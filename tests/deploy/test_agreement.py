@@ -199,10 +199,12 @@ def test_image_build_trusts_a_given_authority(tmp_path: Path, authority: str) ->
     assert found
     assert found.start() < build.index("RUN python3 scripts/venv.py")
     command = found[1].replace("/usr/local/share/ca-certificates", str(tmp_path))
-    note = f"update-ca-certificates() {{ touch {tmp_path}/updated; }}\n"
-    subprocess.run(
-        ["sh", "-ec", note + command], env={"AUTHORITY": authority, "PATH": os.defpath}, check=True
-    )
+    update = tmp_path / "bin/update-ca-certificates"
+    update.parent.mkdir()
+    update.write_text(f"#!/bin/sh\ntouch {tmp_path}/updated\n")
+    update.chmod(0o755)
+    environment = {"AUTHORITY": authority, "PATH": f"{update.parent}:{os.defpath}"}
+    subprocess.run(["sh", "-ec", command], env=environment, check=True)
     assert (tmp_path / "updated").exists() is bool(authority)
     if authority:
         assert (tmp_path / "authority.crt").read_text() == f"{authority}\n"
