@@ -16,8 +16,8 @@ from gevent.os import fork
 from serving.ending import STOPPING, at_end
 
 
-def apart(work: Callable[[], Sequence[str]]) -> list[str]:
-    """What the work returns. The fork is killed where this process ends before.
+def apart(work: Callable[[], Sequence[str] | None]) -> Sequence[str]:
+    """The texts that the work returns, if any. The fork is killed where this process ends before.
 
     :raises SystemExit: the work has failed; why has been printed.
     """
@@ -43,15 +43,16 @@ def apart(work: Callable[[], Sequence[str]]) -> list[str]:
     running.clear()
     if code := os.waitstatus_to_exitcode(status):
         raise SystemExit(abs(code))
-    return list(json.loads(returned))
+    found: Sequence[str] = json.loads(returned)
+    return found
 
 
-def _do(work: Callable[[], Sequence[str]], write: int) -> NoReturn:
+def _do(work: Callable[[], Sequence[str] | None], write: int) -> NoReturn:
     """Signals of the terminal stay blocked: the process that waits gets them as well, and kills this one."""
     code = 1
     try:
         with os.fdopen(write, "w", encoding="utf-8") as answer:
-            json.dump(work(), answer)
+            json.dump(work() or (), answer)
         code = 0
     except SystemExit as ended:
         sys.stderr.write(f"{ended.code}\n")

@@ -93,38 +93,53 @@ def check_address(settings: Settings) -> None:
         address.refuse_if_taken("make run")
 
 
-def prepare_database(app: Flask, progress: Progress, *, verbose: bool = False) -> tuple[str, ...]:
-    """Migrate; load the sandbox into an empty embedded database, and refresh it.
-
-    Never on PostgreSQL: an empty database there waits for its own network. Returns how to sign in to the
-    console.
+@contextmanager
+def database_of(app: Flask) -> Iterator[None]:
+    """Work on the application's database; connections are closed with the block.
 
     :raises SystemExit: where the database cannot be used.
     """
-    url = app.config["SQLALCHEMY_DATABASE_URI"]
     with app.app_context():
         try:
-            with migration_log(progress, app.config["SETTINGS"].log_format if verbose else None):
-                migrate_database(current(Database))
-            if make_url(url).get_backend_name() == "sqlite":
-                progress.show("loading the sandbox")
-                loaded = ensure_sandbox(
-                    current(Database), current(AuditKeys), current(Intake), actor=cli_actor()
-                )
-                if verbose:
-                    progress.end(loaded)
-            if "admin" in app.config["SETTINGS"].doors:
-                return first_account(current(Database), current(AuditKeys), current(TwoPersons))
+            yield
         except DBAPIError as error:
-            raise SystemExit(
-                f"DATABASE_URL: {shown_url(url)}: {str(error.orig).strip().splitlines()[0]}"
-            ) from None
-        except SandboxRefused as refused:  # another process has loaded something else meanwhile
-            raise SystemExit(f"sandbox: {refused}") from None
+            url = shown_url(app.config["SQLALCHEMY_DATABASE_URI"])
+            raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
         finally:
             for engine in db.engines.values():
                 engine.dispose()
-    return ()
+
+
+def prepare_database(app: Flask, progress: Progress, *, verbose: bool = False) -> None:
+    """Migrate; load the sandbox into an empty embedded database, and refresh it.
+
+    Never on PostgreSQL: an empty database there waits for its own network.
+
+    :raises SystemExit: where the database cannot be used.
+    """
+    with database_of(app):
+        with migration_log(progress, app.config["SETTINGS"].log_format if verbose else None):
+            migrate_database(current(Database))
+        if make_url(app.config["SQLALCHEMY_DATABASE_URI"]).get_backend_name() != "sqlite":
+            return
+        progress.show("loading the sandbox")
+        try:
+            loaded = ensure_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor())
+        except SandboxRefused as refused:  # another process has loaded something else meanwhile
+            raise SystemExit(f"sandbox: {refused}") from None
+        if verbose:
+            progress.end(loaded)
+
+
+def console_account(app: Flask) -> tuple[str, ...]:
+    """How to sign in to the console, where it is served; a line each.
+
+    :raises SystemExit: where the database cannot be used.
+    """
+    if "admin" not in app.config["SETTINGS"].doors:
+        return ()
+    with database_of(app):
+        return first_account(current(Database), current(AuditKeys), current(TwoPersons))
 
 
 @contextmanager
@@ -250,8 +265,9 @@ def main(progress: Progress) -> None:
         check_address(settings)
         # Imported now that the environment is complete. gunicorn finds it there, so nothing is made twice.
         app = importlib.import_module("wsgi").app
-        # Migrations and the sandbox are needed once: the gateway runs without what they take in memory.
-        account = apart(lambda: prepare_database(app, progress, verbose=verbose))
+        # What this takes in memory, and a password's hash, the gateway does not need while it runs.
+        apart(lambda: prepare_database(app, progress, verbose=verbose))
+        account = apart(lambda: console_account(app))
     building = "api" in settings.doors and not DOCS_SITE.exists()
     start_block.begin(start_block.Start(account, where_data_is(settings.database_url), building, verbose))
     if "api" in settings.doors:

@@ -26,6 +26,7 @@ from scripts.docs_site.build import ROOT
 from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
+    console_account,
     how_webhooks_are_sent,
     logs_below,
     open_every_interface,
@@ -100,13 +101,15 @@ def test_address_of_another_machine_is_refused(host: str) -> None:
 def test_missing_database_is_prepared_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path / 'deep' / 'down' / 'gateway.db'}"
     app = create_app(make_settings(url, doors=ALL_DOORS))
-    account, password = prepare_database(app, Progress("Starting"))
+    prepare_database(app, Progress("Starting"))
+    account, password = console_account(app)
     assert account == "account   admin@localhost"
     assert re.fullmatch(r"password  \S{16,}  \(shown only this once\)", password)
     assert capsys.readouterr() == ("Starting ...\n", "")
     events = everything(app)
     assert events > 0
-    (again,) = prepare_database(app, Progress("Starting"))
+    prepare_database(app, Progress("Starting"))
+    (again,) = console_account(app)
     assert again.endswith(" operators new-password admin@localhost")
     assert everything(app) == events
 
@@ -173,6 +176,7 @@ def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
     app = create_app(make_settings(postgres_url))
     try:
         prepare_database(app, Progress("Starting"))
+        assert console_account(app) == ()
         assert everything(app) == 0
     finally:
         empty_tables(postgres_url)  # of the first account and the record of it
