@@ -17,7 +17,6 @@ import os
 import re
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import sysconfig
@@ -209,6 +208,8 @@ def trusting_the_system() -> dict[str, str]:
 
     A store without any is not used: both bring authorities of their own. What the person has set wins.
     """
+    import ssl  # noqa: PLC0415  a start that installs nothing spares it
+
     paths = ssl.get_default_verify_paths()
     folder = paths.capath if paths.capath and any(Path(paths.capath).iterdir()) else None
     store = paths.cafile or folder

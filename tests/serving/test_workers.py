@@ -17,7 +17,10 @@ from serving.workers import (
     default_workers,
     this_machine,
 )
+from tests.site.snippets import block_of
 
+SHOWN = block_of("docs/quick-start.md", "The gateway answers")
+RUN = [SHOWN]
 GIGABYTE = 1000 * MEGABYTE
 AMPLE = 64 * GIGABYTE
 PHYSICAL = this_machine(Path("/nonexistent"))
@@ -100,24 +103,18 @@ def _write_groups(root: Path, group: str, files: dict[str, str]) -> None:
         file.write_text(text)
 
 
-def test_block_says_all_a_newcomer_needs() -> None:
-    start = Start(("account   a@b", "password  secret"), "instance/gateway.db", building=True, verbose=False)
-    doors, workers = ("api", "admin"), Workers(2, "there are 2 cores")
-    health = ["Health   http://127.0.0.1:9/readyz"]
-    assert (
-        "\n".join(block(start, "http://127.0.0.1:8000", doors, True, workers, health))
-        == """
-The gateway answers at http://127.0.0.1:8000
+def test_block_is_that_of_the_quick_start() -> None:
+    account = ("account   admin@localhost", "password  PASSWORD  (shown only this once)")
+    start = Start(account, "instance/gateway.db", building=True, verbose=False)
+    lines = block(start, "http://127.0.0.1:8000", ("api", "admin"), True, Workers(2, "there are 2 cores"), [])
+    assert "\n".join(lines).strip() == SHOWN.code.strip()
 
-  Documentation  http://127.0.0.1:8000/docs  (ready in about a minute)
-  Console        http://127.0.0.1:8000/admin/
-                 account   a@b
-                 password  secret
-  Health         http://127.0.0.1:9/readyz
-  Workers        2, because there are 2 cores
-  Stop           Ctrl-C. The data stays in instance/gateway.db.
-"""
-    )
+
+def test_block_has_further_addresses() -> None:
+    start = Start((), "instance/gateway.db", building=False, verbose=False)
+    health = ["Health   http://127.0.0.1:9/readyz"]
+    lines = block(start, "http://h", ("api",), False, Workers(1, "so"), health)
+    assert "  Health         http://127.0.0.1:9/readyz" in lines
 
 
 def test_block_names_only_what_is_served() -> None:
