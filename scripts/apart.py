@@ -19,7 +19,7 @@ from serving.ending import STOPPING, at_end
 def apart(work: Callable[[], Sequence[str] | None]) -> Sequence[str]:
     """The texts that the work returns, if any. The fork is killed where this process ends before.
 
-    :raises SystemExit: the work has failed; why has been printed.
+    :raises SystemExit: the work has ended so. A fault of it has been printed.
     """
     sys.stdout.flush()
     read, write = os.pipe()
@@ -41,8 +41,8 @@ def apart(work: Callable[[], Sequence[str] | None]) -> Sequence[str]:
         returned = answer.read()
     _, status = os.waitpid(child, 0)
     running.clear()
-    if code := os.waitstatus_to_exitcode(status):
-        raise SystemExit(abs(code))
+    if status:
+        raise SystemExit(json.loads(returned) if returned else 1)
     found: Sequence[str] = json.loads(returned)
     return found
 
@@ -52,10 +52,11 @@ def _do(work: Callable[[], Sequence[str] | None], write: int) -> NoReturn:
     code = 1
     try:
         with os.fdopen(write, "w", encoding="utf-8") as answer:
-            json.dump(work() or (), answer)
-        code = 0
-    except SystemExit as ended:
-        sys.stderr.write(f"{ended.code}\n")
+            try:
+                json.dump(work() or (), answer)
+                code = 0
+            except SystemExit as ended:
+                json.dump(ended.code, answer)
     except BaseException:
         traceback.print_exc()
     finally:

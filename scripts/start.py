@@ -51,7 +51,7 @@ from app.db.models import db
 from app.db.schema import applied_migrations, database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.http.application import current
-from app.observability.logs import format_handlers
+from app.observability.logs import LINE, TIME, format_handlers
 from app.sandbox.services import SandboxRefused, ensure_sandbox
 from config import ALL_DOORS, DOCS_SITE, INSTANCE, Settings, load_settings, shown_url
 from scripts.apart import apart
@@ -149,6 +149,7 @@ def migration_log(progress: Progress, log_format: Literal["console", "json"] | N
     handler: logging.Handler = _Steps(progress)
     if log_format:
         handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(LINE, TIME))
         format_handlers([handler], log_format)
     before = log.level, log.propagate
     log.addHandler(handler)

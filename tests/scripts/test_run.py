@@ -99,6 +99,14 @@ def test_run_in_a_terminal_ends_with_the_block(settings: dict[str, str]) -> None
         assert terminal.ended() == "stopped"
 
 
+def test_refusal_replaces_the_progress(settings: dict[str, str]) -> None:
+    away = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    with on_terminal(["env", "TERM=xterm", *START], settings | away) as terminal:
+        last = terminal.ended().split("\x1b[2K")[-1]
+    assert last.startswith("DATABASE_URL: postgresql+psycopg://nobody@127.0.0.1:1/none: ")
+    assert terminal.process.returncode == 1
+
+
 def test_gunicorn_alone_prints_as_before(settings: dict[str, str], tmp_path: Path) -> None:
     with on_terminal([*COMMAND, "wsgi:app"], settings | {"DOORS": "api"}) as terminal:
         shown = terminal.shown_until(lambda shown: "Booting worker" in shown and "Limits" in shown)
