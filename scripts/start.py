@@ -239,6 +239,19 @@ def build_documentation(settings: Settings) -> None:
     run_beside("scripts.docs_site.later", settings.host, str(settings.port))
 
 
+class Once(logging.Filter):
+    """Lets each warning about the settings through once: three parts of this process read them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        new = record.getMessage() not in self._seen
+        self._seen.add(record.getMessage())
+        return new
+
+
 def where_data_is(url: str) -> str:
     """The file in the form of this folder, or the server."""
     file = make_url(url).database or ""
@@ -257,6 +270,7 @@ def main(progress: Progress) -> None:
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()
     open_every_interface()
+    logging.getLogger(load_settings.__module__).addFilter(Once())
     with logs_below(progress):
         settings = load_settings()
         if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
