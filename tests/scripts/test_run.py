@@ -25,6 +25,7 @@ LAST = "  Stop           Ctrl-C."
 WORKER_LINE = "  Workers        2, because WEB_CONCURRENCY is 2\n"
 OWN_LOG = re.compile(r"gunicorn\.error: (Starting gunicorn|Listening at|Using worker|Booting worker)")
 SECONDS = 90
+MOST_MEGABYTES = 250 - 90
 SLOW = r"(\.\.\. \d+ s .*\n)"
 """Of a start that takes more than ten seconds, on a machine with much other work."""
 
@@ -75,6 +76,16 @@ def test_run_prints_one_block_into_a_file(settings: dict[str, str], tmp_path: Pa
     )
     assert "password  " not in again
     assert " operators new-password admin@localhost\n" in again
+
+
+def test_first_run_needs_little_memory(settings: dict[str, str], tmp_path: Path) -> None:
+    """With the sandbox and every interface; the documentation is built next to it, in a hundred more."""
+    everything = settings | {"DOORS": "grpcweb,ingest,admin,wait"}
+    with running(everything, tmp_path / "log") as process:
+        children(process, 2)
+        server = psutil.Process(process.pid)
+        own = sum(each.memory_full_info().pss for each in (server, *server.children())) / 10**6
+    assert own < MOST_MEGABYTES
 
 
 def test_verbose_run_prints_the_log_as_well(settings: dict[str, str], tmp_path: Path) -> None:
