@@ -222,7 +222,7 @@ def test_progress_in_a_file_has_lines_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(venv.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     progress = venv.Progress("Installing")
     for _ in range(24):
         now += 1
