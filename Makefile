@@ -6,7 +6,9 @@
 BIN := .venv/bin
 # Python would print a traceback at Ctrl-C while it starts: until it can stop quietly, signals wait (of GNU; elsewhere not).
 HELD := $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT,TERM,HUP)
-VENV := @$(HELD) scripts/python scripts/venv.py
+# Python keeps what it compiled, whatever the shell says: each start, test process and server would compile it all again.
+KEEPS := env PYTHONDONTWRITEBYTECODE=
+VENV := @$(KEEPS) $(HELD) scripts/python scripts/venv.py
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -14,7 +16,8 @@ help: ## list the targets
 
 ##@ Every day
 
-run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
+run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database (VERBOSE=1: with the server's own log)
+	@$(HELD) scripts/python -m serving.address
 	$(VENV) requirements.txt then -m scripts.start
 
 docs: ## build the documentation that is served at /docs, where it has changed
@@ -24,10 +27,9 @@ docs: ## build the documentation that is served at /docs, where it has changed
 demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
 	$(VENV) requirements-dev.txt then -m demo $(ARGS)
 
-# Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
 # Without debug ranges a traceback that a thread logs parses no source. Python 3.11 counts the depth of parsing for all
 # threads together, so now and then a test failed that compiled routes meanwhile (AST constructor recursion depth mismatch).
-PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONNODEBUGRANGES=1 $(BIN)/python -m pytest -n auto --dist worksteal
+PYTEST := $(KEEPS) PYTHONNODEBUGRANGES=1 $(BIN)/python -m pytest -n auto --dist worksteal
 # The marks are explained in pyproject.toml.
 TESTS := not slow$(if $(CI),, and (smoke or not (system or postgresql)))
 test: ## run all tests that are not slow, on SQLite, and a few on a PostgreSQL that comes as a wheel (CI=1: on both, with browser, nginx and the like; ARGS="-k name -n 0" for pytest)

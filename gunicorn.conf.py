@@ -61,11 +61,11 @@ from app.observability.metric_files import files_of_this_server
 from app.sandbox.services import check_controls
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
-from serving import shared_state, shares
+from serving import shared_state, shares, start_block
+from serving.address import bind_of
 from serving.reserved import (
     HEALTH,
     METRICS,
-    bind_of,
     dispatcher,
     further_addresses,
     purposes,
@@ -73,6 +73,7 @@ from serving.reserved import (
     unread_answer,
     url_of,
 )
+from serving.workers import Workers, default_workers, this_machine, within_database
 
 format_last_resort(named_log_format())
 _settings = load_settings()
@@ -98,7 +99,7 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
         handlers = [*self.error_log.handlers, *self.access_log.handlers]
-        self.error_log.addFilter(lambda record: record.levelno > logging.INFO or not _is_silent())
+        self.error_log.addFilter(lambda record: record.levelno > logging.INFO or not _says_little())
         format_handlers(handlers, _settings.log_format)
         drop_when_full(handlers)
 
@@ -109,9 +110,10 @@ def _is_silent() -> bool:
     return bool(shared_state.SILENT.value) or pending
 
 
-def _available_cores() -> int:
-    """The cores that this process may use, which in a container are fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _says_little() -> bool:
+    """Whether gunicorn's own reports are not for the person who looks on."""
+    start = start_block.begun()
+    return _is_silent() or (start is not None and not start.verbose)
 
 
 def _raise_open_files() -> int:
@@ -124,12 +126,12 @@ def _raise_open_files() -> int:
     return wanted
 
 
-# A greenlet for each connection: slow and idle clients cost only memory (docs/decisions/0012-server.md). Past
-# eight workers, connections to the database are scarce (workers x threads), so more must be requested by
-# WEB_CONCURRENCY. Health and metrics have queues and places of their own, which callers cannot fill.
+# A greenlet for each connection: slow and idle clients cost only memory (docs/decisions/0012-server.md).
+# Health and metrics have queues and places of their own, which callers cannot fill.
 bind = [bind_of(_settings.host, _settings.port), *(address.bind for address in _further)]
 worker_class = "serving.worker.GatewayWorker"
-workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
+_fitting = default_workers(this_machine())
+workers = _settings.web_concurrency or _fitting.number  # _fit_database may lower a number that nobody ordered
 
 # Room for all waiting requests, and for as many others as a proxy opens. Each connection is an open file;
 # some are left for the database, logs and the server itself.
@@ -180,6 +182,7 @@ def on_starting(server: Any) -> None:
     application = server.app.wsgi()
     with application.app_context():
         check_pooler(part_of(application, Database))
+        _fit_database(server)
         check_connections(part_of(application, Database), server.cfg.workers)
         if _settings.sandbox_controls:
             check_controls(part_of(application, Database))
@@ -192,6 +195,41 @@ def on_starting(server: Any) -> None:
     _hold_signals_of_new_workers(server)
     _end_with_terminal(server)
     _end_silently(server)
+
+
+def on_reload(server: Any) -> None:
+    """Lower the number of workers that was read again."""
+    application = server.app.wsgi()
+    with application.app_context():
+        _fit_database(server)
+        for engine in db.engines.values():
+            engine.dispose()
+
+
+def _workers_of(server: Any) -> Workers:
+    """How many it starts, before the database is looked at, and why."""
+    number = server.cfg.workers
+    if _settings.web_concurrency == number:
+        return Workers(number, f"WEB_CONCURRENCY is {number}")
+    return _fitting if _fitting.number == number else Workers(number, "GUNICORN_CMD_ARGS says so")
+
+
+def _fit_database(server: Any) -> None:
+    """Start no more workers than the database has connections for, unless their number was ordered."""
+    global _fitting  # noqa: PLW0603  of the process, and the block at its start says it
+    if _settings.web_concurrency or _workers_of(server) is not _fitting:
+        return
+    fewer = within_database(_fitting, part_of(server.app.wsgi(), Database))
+    if fewer is not _fitting:
+        server.cfg.set("workers", fewer.number)
+        server.num_workers = fewer.number
+        server.log.warning(
+            "%d of %d workers start, because %s (docs/scaling.md#connections)",
+            fewer.number,
+            _fitting.number,
+            fewer.why,
+        )
+        _fitting = fewer
 
 
 def _announce_stop(server: Any) -> None:
@@ -259,10 +297,11 @@ def _end_silently(server: Any) -> None:
 
 def when_ready(server: Any) -> None:
     """Print where the gateway listens, for the operator or the log."""
-    for line in _where_it_answers(server):
+    start = start_block.begun()
+    for line in _where_it_answers(server) if start is None else _block(server, start):
         if _is_silent():
             return
-        if _settings.log_format == "json":
+        if _settings.log_format == "json" and start is None:
             server.log.info(" ".join(line.split()))
         else:
             sys.stdout.write(f"{line}\n")
@@ -270,11 +309,7 @@ def when_ready(server: Any) -> None:
 
 
 def _where_it_answers(server: Any) -> Iterator[str]:
-    reserved = purposes(server.LISTENERS, _further)
-    for number, listener in enumerate(server.LISTENERS):
-        if number in reserved or listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
-            continue
-        address = f"{url_of(listener.sock)}{_settings.script_name}"
+    for address in _addresses(server):
         if "api" in _settings.doors:
             yield f"API      {address}/v2/"
             yield f"Docs     {address}/docs"
@@ -285,7 +320,28 @@ def _where_it_answers(server: Any) -> Iterator[str]:
     if not _LIMITED_INTERFACES.isdisjoint(_settings.doors):
         store = part_of(server.app.wsgi(), LimitStore)
         yield f"Limits   {store.described(server.cfg.workers)}"
-    for number, purpose in reserved.items():
+    yield from _further_addresses(server)
+
+
+def _block(server: Any, start: start_block.Start) -> Iterator[str]:
+    console = "admin" in _settings.doors and bool(_settings.secret_key)
+    part_of(server.app.wsgi(), LimitStore).described(server.cfg.workers)  # logs that its store is away
+    for address in _addresses(server):
+        yield from start_block.block(
+            start, address, _settings.doors, console, _workers_of(server), _further_addresses(server)
+        )
+
+
+def _addresses(server: Any) -> Iterator[str]:
+    """Those of callers, with the path."""
+    reserved = purposes(server.LISTENERS, _further)
+    for number, listener in enumerate(server.LISTENERS):
+        if number not in reserved and listener.sock.family in (socket.AF_INET, socket.AF_INET6):
+            yield f"{url_of(listener.sock)}{_settings.script_name}"
+
+
+def _further_addresses(server: Any) -> Iterator[str]:
+    for number, purpose in purposes(server.LISTENERS, _further).items():
         yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
 
 

@@ -34,8 +34,8 @@ from demo.network import RPC_NAMES, document
 from demo.transfers import Send
 from demo.validators import Validators
 from demo.wallet import wallet
+from serving.address import Address, bind_of
 from serving.ending import say_stopped
-from serving.reserved import Address, bind_of
 
 BLOCK_SECONDS = 1
 BLOCK_DELAYS = (4, 6)
@@ -121,7 +121,7 @@ def main() -> int:
     parser.add_argument("--claim", action="store_true", help="leave the claiming of refunds to you")
     options = parser.parse_args()
     try:
-        Address(options.host, options.port).refuse_if_taken()
+        Address(options.host, options.port).refuse_if_taken("make demo")
         installed()
         return run(options.host, options.port, once=options.once, claim=options.claim)
     except (AnvilMissing, gateway.Ended) as error:

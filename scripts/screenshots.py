@@ -72,12 +72,12 @@ def printed(process: subprocess.Popen[str]) -> tuple[str, str]:
 
     :raises SystemExit: it ended without printing them.
     """
-    password = ""
+    address = ""
     for line in process.stdout or ():
-        if found := re.search(r"with the password (\S+) ", line):
-            password = found[1]
         if found := re.search(r"Console +(http://[^/]+)/admin/", line):
-            return found[1], password
+            address = found[1]
+        if found := re.search(r"password  (\S+) ", line):
+            return address, found[1]
     raise SystemExit("the gateway did not start")
 
 

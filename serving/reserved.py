@@ -8,7 +8,6 @@ its own (docs/interface/answers.md#unread).
 
 from __future__ import annotations
 
-import errno
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 import orjson
 from flask import Flask
-from msgspec import Struct
 
 from app.api import public_answers
 from app.credentials.rules.ingest_token import EnvironmentTokens
@@ -34,6 +32,7 @@ from app.observability.metric_files import MetricFiles
 from app.release import VERSION
 from app.values.codes import ErrCode, Reason
 from config import Settings
+from serving.address import Address, bind_of
 
 _REMEDIES: Final = {
     414: "omit what is not needed, or send the fields in the body of a POST",
@@ -77,51 +76,6 @@ def every_field() -> dict[str, Any]:
 
 HEALTH: Final = "health"
 METRICS: Final = "metrics"
-
-
-class Address(Struct, frozen=True):
-    """Where to listen; the system chooses the port for 0."""
-
-    host: str
-    port: int
-    purpose: str = ""
-    """Empty for the address of callers."""
-
-    @property
-    def bind(self) -> str:
-        return bind_of(self.host, self.port)
-
-    @property
-    def setting(self) -> str:
-        return f"{self.purpose}_port".upper().removeprefix("_")
-
-    def refuse_if_taken(self) -> None:
-        """Refuse a port that is in use: gunicorn would retry for seconds, and name no setting.
-
-        :raises SystemExit: with the setting to change.
-        """
-        try:
-            family, _, _, _, place = socket.getaddrinfo(
-                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )[0]
-        except OSError as error:
-            raise SystemExit(f"HOST: {self.host}: {error.strerror}") from None
-        with socket.socket(family, socket.SOCK_STREAM) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tried.bind(place)
-                tried.listen()  # with SO_REUSEADDR two may bind, but only one may listen
-            except OSError as error:
-                if error.errno == errno.EADDRNOTAVAIL:
-                    where = f"HOST: {self.host} is not an address of this machine"
-                    raise SystemExit(where) from None
-                where = f"{self.setting}: {self.port} on {self.host}"
-                raise SystemExit(f"{where}: {error.strerror}") from None
-
-
-def bind_of(host: str, port: int) -> str:
-    """An address in the form for gunicorn."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def url_of(listener: socket.socket) -> str:

@@ -81,6 +81,29 @@ class _Pooler(Struct, frozen=True):
     servers: int
 
 
+class Allowed(Struct, frozen=True):
+    """How many workers of a machine a server has connections for, with its ``watch`` and ``deliver``."""
+
+    workers: int
+    connections: int
+    server: str
+
+
+def workers_allowed(database: Database) -> Allowed | None:
+    """What the scarcest server allows; None where none says how many."""
+    found = []
+    for name, engine, each in _servers(database):
+        seen = _connections(engine)
+        if seen is None:
+            continue
+        through_pooler, limits = seen
+        pooler = _pooler(engine) if through_pooler else None
+        counts: Sequence[Limit] = pooler.clients if pooler else [] if through_pooler else limits
+        server = f"the pooler of {name}" if through_pooler else name
+        found += [Allowed(limit.left // each - OTHER_PROCESSES, limit.left, server) for limit in counts]
+    return min(found, key=lambda allowed: allowed.workers, default=None)
+
+
 def check_connections(database: Database, workers: int | None = None) -> None:
     """Log a line for each server that allows fewer connections than may be opened.
 
@@ -96,22 +119,34 @@ def connection_complaints(database: Database, workers: int | None = None) -> Ite
 
     :param workers: as above.
     """
+    for name, engine, each in _servers(database):
+        yield from _complaints(name, engine, each, workers)
+
+
+def _servers(database: Database) -> Iterator[tuple[str, Engine, int]]:
+    """Each server that limits connections: its name, and how many a process opens to it."""
     replica = database.public.replica
     servers = [("the database", database.reads, PROCESS_CONNECTIONS)]
     if replica is not None:
         servers.append(("the replica", replica.engine, READ_CONNECTIONS))
-    for name, engine, each in servers:
-        if engine.dialect.name == "postgresql":
-            yield from _complaints(name, engine, each, workers)
+    return (server for server in servers if server[1].dialect.name == "postgresql")
+
+
+def _connections(engine: Engine) -> tuple[bool, list[Limit]] | None:
+    """Whether a pooler is in front of the server, and what the server allows; None where it does not
+    answer.
+    """
+    try:
+        with within(SECONDS), reading(engine) as connection:
+            return is_pooled(engine) or leads_through_pooler(connection), _limits_of_server(connection)
+    except SQLAlchemyError:
+        return None
 
 
 def _complaints(name: str, engine: Engine, each: int, workers: int | None) -> Iterator[str]:
-    try:
-        with within(SECONDS), reading(engine) as connection:
-            through_pooler = is_pooled(engine) or leads_through_pooler(connection)
-            limits = _limits_of_server(connection)
-    except SQLAlchemyError:
+    if (seen := _connections(engine)) is None:
         return
+    through_pooler, limits = seen
     needed = each if workers is None else each * (workers + OTHER_PROCESSES)
     who = f"{workers} worker{'' if workers == 1 else 's'}, watch and deliver open"
     if workers is None:

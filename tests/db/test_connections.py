@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.db.connections import OTHER_PROCESSES, check_connections, connection_complaints
+from app.db.connections import OTHER_PROCESSES, check_connections, connection_complaints, workers_allowed
 from app.db.database import (
     CONSOLE_CONNECTIONS,
     FEED_CONNECTIONS,
@@ -22,6 +22,7 @@ from app.db.database import (
 )
 from app.db.timeouts import within
 from app.http.application import part_of
+from serving.workers import Workers, within_database
 from tests.applications import application
 from tests.databases import new_postgres_database, run_on
 from tests.postgres import postgres_server
@@ -81,6 +82,38 @@ def test_connection_is_returned_without_time(few: Database) -> None:
             connection.commit()
             with within(0):
                 connection.close()
+
+
+def test_role_limit_bounds_workers(few: Database) -> None:
+    """30 connections: 8 for each of one worker, ``watch`` and ``deliver``."""
+    allowed = workers_allowed(few)
+    assert allowed is not None
+    assert (allowed.workers, allowed.connections, allowed.server) == (1, 30, "the database")
+    assert within_database(Workers(4, "there are 4 cores"), few) == Workers(
+        1, "the database allows 30 connections"
+    )
+    assert within_database(Workers(1, "so"), few) == Workers(1, "so")
+
+
+def test_reserved_connections_bound_workers(postgres_url: str, allowed: int) -> None:
+    """The role is a superuser here: the server's number as a whole."""
+    with application(postgres_url) as app:
+        found = workers_allowed(part_of(app, Database))
+    assert found is not None
+    assert allowed <= found.connections
+    assert found.workers == found.connections // PROCESS_CONNECTIONS - OTHER_PROCESSES
+
+
+def test_one_worker_starts_without_connections(few: Database) -> None:
+    run_on(owner_of(few), f"ALTER ROLE {ROLE} CONNECTION LIMIT 9")
+    assert within_database(Workers(2, "so"), few).number == 1
+
+
+def test_unlimited_database_bounds_no_workers(tmp_path: Path) -> None:
+    """SQLite, and a server that does not answer."""
+    for url in (f"sqlite:///{tmp_path}/none.db", "postgresql+psycopg://nobody@127.0.0.1:1/none"):
+        with application(url) as app:
+            assert workers_allowed(part_of(app, Database)) is None
 
 
 def owner_of(database: Database) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,6 +188,28 @@ def test_image_build_receives_commit() -> None:
     for name, service in own_services().items():
         assert service["build"]["args"]["BUILD_COMMIT"] == "${BUILD_COMMIT:-}", name
     assert "--build-arg BUILD_COMMIT=$(git rev-parse HEAD)" in (ROOT / "docs/operations.md").read_text()
+
+
+@pytest.mark.parametrize("authority", ["", "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----"])
+def test_image_build_trusts_a_given_authority(tmp_path: Path, authority: str) -> None:
+    """Before anything is installed; the finished image does not."""
+    build, final = (DEPLOY / "Dockerfile").read_text().split("\nFROM ")[1:]
+    assert "AUTHORITY" not in final
+    found = re.search(r"^ARG AUTHORITY=\nRUN (.*?[^\\])$", build, re.MULTILINE | re.DOTALL)
+    assert found
+    assert found.start() < build.index("RUN python3 scripts/venv.py")
+    command = found[1].replace("/usr/local/share/ca-certificates", str(tmp_path))
+    update = tmp_path / "bin/update-ca-certificates"
+    update.parent.mkdir()
+    update.write_text(f"#!/bin/sh\ntouch {tmp_path}/updated\n")
+    update.chmod(0o755)
+    environment = {"AUTHORITY": authority, "PATH": f"{update.parent}:{os.defpath}"}
+    subprocess.run(["sh", "-ec", command], env=environment, check=True)
+    assert (tmp_path / "updated").exists() is bool(authority)
+    if authority:
+        assert (tmp_path / "authority.crt").read_text() == f"{authority}\n"
+    for name, service in own_services().items():
+        assert service["build"]["args"]["AUTHORITY"] == "${AUTHORITY:-}", name
 
 
 def test_programs_read_the_logs() -> None:

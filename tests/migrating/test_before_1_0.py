@@ -16,6 +16,7 @@ from app import create_app
 from app.db.models import db
 from app.db.schema import FIRST
 from scripts.start import prepare_database
+from scripts.venv import Progress
 from tests.applications import close_connections, make_settings
 from tests.migrating.older import ROOT
 
@@ -63,7 +64,7 @@ def test_older_database_is_refused(
         if command == "db upgrade":
             upgrade(directory="migrations")
         else:
-            prepare_database(of_1_0_0)
+            prepare_database(of_1_0_0, Progress("Starting"))
     assert refused.value.code == 1
     assert schema() == before
     message = caplog.messages[-1]

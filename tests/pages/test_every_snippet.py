@@ -40,6 +40,7 @@ RUNNING: Final = (
     "sandbox.test_examples",
     "serving.test_granian",
     "serving.test_traces",
+    "serving.test_workers",
     "site.test_guides",
     "site.test_snippets",
     "site.test_webhooks",

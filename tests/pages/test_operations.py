@@ -27,7 +27,8 @@ PAGE = "docs/operations.md"
 PRODUCTION = block_of("README.md", "make docs ")
 FIRST = block_of(PAGE, "deploy/install gateway")
 COMPOSE = block_of(PAGE, "cd deploy")
-IMAGE = block_of(PAGE, "docker build")
+IMAGE = block_of(PAGE, "docker build -f deploy/Dockerfile -t gateway --build-arg BASE=")
+AUTHORITY = block_of(PAGE, "docker build -f deploy/Dockerfile -t gateway --build-arg AUTHORITY=")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
 ALERTMANAGER = block_of(PAGE, "install -d -m 750 -g prometheus")
 MACHINES = block_of(PAGE, "cd /opt/gateway/deploy/prometheus\napt-get")
@@ -43,8 +44,8 @@ WATCH = block_of("docs/failover.md", "cat /opt/gateway/deploy/prometheus")
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP,
-    RESTORE, CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
+    PRODUCTION, FIRST, COMPOSE, IMAGE, AUTHORITY, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY,
+    UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
 ]  # fmt: skip
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
 
@@ -201,6 +202,13 @@ def test_the_image_takes_the_arguments(installed: Shell) -> None:
     arguments = set(re.findall(r"--build-arg (\w+)=", line))
     assert arguments == {"BASE", "SOURCE_DATE_EPOCH", "BUILD_COMMIT"}
     assert arguments <= set(re.findall(r"^ARG (\w+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
+
+
+def test_the_image_takes_an_authority(installed: Shell) -> None:
+    (installed.code / "company.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    installed.run(AUTHORITY)
+    (line,) = installed.notes
+    assert "--build-arg AUTHORITY=-----BEGIN CERTIFICATE-----" in line
 
 
 def test_prometheus_takes_the_files(installed: Shell) -> None:

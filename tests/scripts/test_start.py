@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import socket
 import stat
 import subprocess
@@ -24,11 +26,15 @@ from scripts.docs_site.build import ROOT
 from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
+    console_account,
     how_webhooks_are_sent,
+    logs_below,
     open_every_interface,
     prepare_database,
     secret_key,
+    where_data_is,
 )
+from scripts.venv import Progress
 from tests.applications import make_settings
 from tests.databases import empty_tables
 
@@ -93,14 +99,70 @@ def test_address_of_another_machine_is_refused(host: str) -> None:
 
 
 def test_missing_database_is_prepared_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    app = create_app(make_settings(f"sqlite:///{tmp_path / 'deep' / 'down' / 'gateway.db'}"))
-    prepare_database(app)
-    assert "sandbox loaded" in capsys.readouterr().out
+    url = f"sqlite:///{tmp_path / 'deep' / 'down' / 'gateway.db'}"
+    app = create_app(make_settings(url, doors=ALL_DOORS))
+    prepare_database(app, Progress("Starting"))
+    account, password = console_account(app)
+    assert account == "account   admin@localhost"
+    assert re.fullmatch(r"password  \S{16,}  \(shown only this once\)", password)
+    assert capsys.readouterr() == ("Starting ...\n", "")
     events = everything(app)
     assert events > 0
-    prepare_database(app)
-    assert "sandbox is up to date" in capsys.readouterr().out
+    prepare_database(app, Progress("Starting"))
+    (again,) = console_account(app)
+    assert again.endswith(" operators new-password admin@localhost")
     assert everything(app) == events
+
+
+def test_verbose_start_logs_each_migration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
+    prepare_database(app, Progress("Starting"), verbose=True)
+    printed = capsys.readouterr()
+    line = re.compile(r"\S+T\S+ INFO \d+ alembic\.runtime\.migration: \S")
+    assert [each for each in printed.err.splitlines() if not line.match(each)] == []
+    assert printed.err.count("migration: Running upgrade") > 3
+    assert "sandbox loaded: " in printed.out
+
+
+def test_start_shows_each_migration_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    progress = Progress("Starting")
+    progress._began -= 3
+    prepare_database(create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}")), progress)
+    printed = capsys.readouterr()
+    assert printed.out.count("migrating the database: upgrade") > 3
+    assert "loading the sandbox" in printed.out
+    assert "\n" not in printed.out, "it is one line"
+    assert printed.err == ""
+
+
+def test_log_line_clears_the_progress(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    progress = Progress("Starting")
+    with logs_below(progress):
+        capsys.readouterr()
+        logging.getLogger(__name__).warning("something")
+        assert capsys.readouterr().out == "\r\x1b[2K"
+    logging.getLogger(__name__).warning("something")
+    assert capsys.readouterr().out == "\r\x1b[2K", "at the end, and not again"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"sqlite:///{ROOT / 'instance/gateway.db'}", "instance/gateway.db"),
+        ("sqlite:////var/lib/gateway.db", "/var/lib/gateway.db"),
+        ("postgresql+psycopg://user:hush@host/name", "postgresql+psycopg://user:***@host/name"),
+    ],
+)
+def test_start_names_where_data_is(url: str, shown: str) -> None:
+    assert where_data_is(url) == shown
 
 
 def everything(app: Flask) -> int:
@@ -114,7 +176,8 @@ def everything(app: Flask) -> int:
 def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
     app = create_app(make_settings(postgres_url))
     try:
-        prepare_database(app)
+        prepare_database(app, Progress("Starting"))
+        assert console_account(app) == ()
         assert everything(app) == 0
     finally:
         empty_tables(postgres_url)  # of the first account and the record of it
@@ -124,13 +187,13 @@ def test_prepare_database_reports_impossible_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
     with pytest.raises(SystemExit, match=r"^DATABASE_URL: .*file/gateway.db: unable to open database file$"):
-        prepare_database(app)
+        prepare_database(app, Progress("Starting"))
 
 
 def test_report_of_database_has_no_password() -> None:
     app = create_app(make_settings(f"postgresql+psycopg://user:hush@{LOOPBACK}:1/name"))
     with pytest.raises(SystemExit) as ended:
-        prepare_database(app)
+        prepare_database(app, Progress("Starting"))
     assert str(ended.value).startswith("DATABASE_URL: ")
     assert "\n" not in str(ended.value)
     assert "hush" not in str(ended.value)

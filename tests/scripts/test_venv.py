@@ -42,7 +42,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What installs: the uv of this environment, or pip where no uv can be had."""
     uv = str(Path(sys.executable).with_name("uv")) if request.param == "uv" else None
-    monkeypatch.setattr(venv, "find_uv", lambda: uv)
+    monkeypatch.setattr(venv, "find_uv", lambda _progress: uv)
     return str(request.param)
 
 
@@ -117,7 +117,7 @@ def test_group_is_checked_by_lock_hashes(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """uv reads hashes of constraints: another archive than the lock knows is refused."""
-    monkeypatch.setattr(venv, "find_uv", lambda: str(Path(sys.executable).with_name("uv")))
+    monkeypatch.setattr(venv, "find_uv", lambda _progress: str(Path(sys.executable).with_name("uv")))
     (checkout / "pyproject.toml").write_text('[dependency-groups]\nsmall = ["zope-event==6.2"]\n')
     (checkout / venv.LOCK).write_text(f"zope-event==6.2 --hash=sha256:{'0' * 64}\n")
     with pytest.raises(SystemExit, match="small could not be installed"):
@@ -128,7 +128,7 @@ def test_group_is_checked_by_lock_hashes(
 @pytest.mark.system  # pip downloads it
 def test_pip_installs_the_pinned_uv(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
-    uv = venv.find_uv()
+    uv = venv.find_uv(venv.Progress("Installing"))
     assert uv == str(venv.VENV / "bin" / "uv")
     assert venv.version_of(uv).split()[1] in (checkout / venv.LOCK).read_text()
 
@@ -140,19 +140,112 @@ def test_another_uv_is_not_used(checkout: Path, monkeypatch: pytest.MonkeyPatch)
     (tools / "uv").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.defpath}")
     monkeypatch.setattr(venv, "find_pip", lambda: ["/bin/false"])
-    assert venv.find_uv() is None
+    assert venv.find_uv(venv.Progress("Installing")) is None
 
 
-def test_killed_installation_is_made_again(checkout: Path, tool: str) -> None:
+@pytest.mark.parametrize("left_by", ["requirements.txt", venv.LOCK, ""])
+def test_killed_installation_is_made_again(checkout: Path, tool: str, left_by: str) -> None:
     """Of what was killed, packages may be there in part."""
     venv.main(["requirements.txt"])
-    venv.unfinished().touch()
+    venv.unfinished().write_text(left_by)
     left = venv.VENV / "left"
     left.touch()
     assert not venv.is_current("requirements.txt")
     venv.main(["requirements.txt"])
     assert venv.is_current("requirements.txt")
     assert not left.exists()
+
+
+def test_killed_group_leaves_the_rest_current(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what the group adds is installed again: the gateway starts at once."""
+    monkeypatch.setattr(venv, "find_uv", lambda _progress: "/opt/uv")
+    (checkout / "requirements.txt").write_text("one==1\n")
+    remember("requirements.txt")
+    (checkout / venv.LOCK).write_text("one==1\ntwo==2\nthree[more]==3\n")
+    venv.unfinished().write_text("docs")
+    assert venv.is_current("requirements.txt")
+    assert not venv.is_current("docs")
+    tool, what, command = next(venv.installers("docs", venv.Progress("Installing")))
+    assert (tool, what) == ("uv", "docs")
+    assert [each for each in command if each.startswith("--reinstall")] == [
+        "--reinstall-package=three", "--reinstall-package=two",
+    ]  # fmt: skip
+    _, _, command = next(venv.installers("requirements.txt", venv.Progress("Installing")))
+    assert not any(each.startswith("--reinstall") for each in command)
+
+
+def test_other_install_after_killed_group_clears(checkout: Path, tool: str) -> None:
+    """It may need what the group has left in part."""
+    venv.unfinished().write_text("docs")
+    left = venv.VENV / "left"
+    left.touch()
+    venv.main(["requirements.txt"])
+    assert not left.exists()
+
+
+def test_pip_installs_where_uv_fails(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failing = checkout / "uv"
+    failing.write_text("#!/bin/sh\necho invalid peer certificate: UnknownIssuer >&2\nexit 2\n")
+    failing.chmod(0o755)
+    monkeypatch.setattr(venv, "find_uv", lambda _progress: str(failing))
+    venv.main(["requirements.txt"])
+    assert venv.is_current("requirements.txt")
+    printed = capfd.readouterr()
+    assert printed.err == (
+        "uv could not install requirements.txt:\ninvalid peer certificate: UnknownIssuer\n"
+    )
+    assert re.search(r"^Installed requirements.txt into .venv in \d+ s.$", printed.out, re.MULTILINE)
+
+
+def test_system_store_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Unless the person has said otherwise, or it is empty."""
+    for name in ("UV_SYSTEM_CERTS", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    store, empty = tmp_path / "store.pem", tmp_path / "empty"
+    store.touch()
+    empty.mkdir()
+    monkeypatch.setenv("SSL_CERT_FILE", str(store))
+    assert venv.trusting_the_system() == {"UV_SYSTEM_CERTS": "true", "REQUESTS_CA_BUNDLE": str(store)}
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/theirs.pem")
+    monkeypatch.setenv("UV_SYSTEM_CERTS", "false")
+    assert venv.trusting_the_system() == {}
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+    monkeypatch.delenv("UV_SYSTEM_CERTS")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(empty))
+    assert venv.trusting_the_system() == {}
+
+
+def test_progress_in_a_file_has_lines_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    progress = venv.Progress("Installing")
+    for _ in range(24):
+        now += 1
+        progress.show("Downloading one")
+    progress.end("Installed.")
+    assert capsys.readouterr().out == (
+        "Installing ...\n... 10 s  Downloading one\n... 20 s  Downloading one\nInstalled.\n"
+    )
+
+
+def test_progress_on_a_terminal_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    progress = venv.Progress("Installing")
+    progress._began -= 7
+    progress.show("Downloading " + "x" * 100)
+    progress.end("Installed.")
+    *shown, left = capsys.readouterr().out.split("\r\x1b[2K")
+    assert left == "Installed.\n"
+    assert shown == ["", "Installing ...", ("Installing ...  7 s  Downloading " + "x" * 100)[:39]]
 
 
 @pytest.mark.parametrize(("then", "code"), [((), 128 + signal.SIGTERM), (("then", "-c", "print(7)"), 0)])
@@ -177,7 +270,7 @@ def test_ended_installation_leaves_nothing(checkout: Path, then: tuple[str, ...]
             time.sleep(0.02)
         process.terminate()
         printed, _ = process.communicate()
-    assert printed == "Installing requirements.txt into .venv (only when it changes) ...\n"
+    assert printed == "Installing requirements.txt into .venv ...\n"
     assert process.returncode == code
     assert ended_soon(int(started.read_text()))
     assert venv.unfinished().exists()

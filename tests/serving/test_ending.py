@@ -25,8 +25,8 @@ ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt
 REQUESTS = 20
 START_SECONDS = 3.0
 OF_THE_START = re.compile(
-    r"sandbox loaded: |Sign in to the console as |Another account:|A new password:|Webhooks are sent "
-    r"|(API|Docs|Console|Limits) {2,}"
+    r"Installing|Starting|The gateway answers at |  (Documentation|Console|Workers|Stop) {2,}"
+    r"| {17}(account|password|a new password)|(API|Docs|Console|Limits) {2,}"
     r"|\S+ INFO \d+ gunicorn\.error: (Starting |Listening |Using worker|Booting worker|Control socket)"
 )
 """What a gateway logs while it starts: such a line may be on its way when the signal comes."""
