@@ -45,7 +45,7 @@ FINALITY = 12
 POLL_SECONDS = 0.5
 BETWEEN_SECONDS = 4
 STEP_SECONDS = 0.5
-START_SECONDS = 60
+START_SECONDS = 300
 _OF_EVERY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  where to ask what listens on all addresses
 VALIDATORS = Validators.of(40, 30, 20, 10)
 
