@@ -27,10 +27,11 @@ from tests.site.snippets import ROOT, Block, blocks_of
 PAGE = "docs/tutorial.md"
 RUN = blocks_of(PAGE)
 SECTIONS = {number: [block for block in RUN if block.heading.startswith(number)] for number in "12345"}
-SAVED = re.findall(r"^Save this as `([\w.]+)`", (ROOT / PAGE).read_text(), re.MULTILINE)
-"""The names of the programs, in their order."""
+SAVED = re.findall(r"^Save this as `([\w./]+)`", (ROOT / PAGE).read_text(), re.MULTILINE)
+"""Where the programs are saved, in their order."""
 
 START, ACCOUNTS, HTTP, TYPESCRIPT, PYTHON = SECTIONS.values()
+PROGRAMS = ("setup", "send", "refund")
 TSX, NODE_TYPES = "tsx@4.23.15", "@types/node@20.19.43"
 TSC = {
     "compilerOptions": {
@@ -58,6 +59,13 @@ class Reader:
         script = "\n".join(["set -eu -o pipefail", *typed])
         bash = program("bash")
         return run(bash, "-c", script, cwd=self.folder, env=SETTINGS, timeout=600).split(f"{MARK}\n")[1:]
+
+    def save(self, blocks: list[Block]) -> None:
+        """Save the programs of a section where the page says."""
+        programs = [block for block in RUN if block.fence in ("ts", "python")]
+        for name, block in zip(SAVED, programs, strict=True):
+            if block in blocks:
+                (self.folder / name).write_text(f"{block.code}\n")
 
     def check(self, shown: Block, printed: str) -> None:
         assert re.fullmatch(pattern(shown.code.replace(BASE, self.base)), printed), f"{shown.name}\n{printed}"
@@ -125,7 +133,8 @@ def test_shown_is_compared(shown: str, printed: str, agrees: bool) -> None:
 
 
 def test_page_has_every_variant() -> None:
-    assert SAVED == ["setup.ts", "send.ts", "refund.ts", "setup.py", "send.py", "refund.py"]
+    names = [f"typescript/{name}.ts" for name in PROGRAMS] + [f"python/{name}.py" for name in PROGRAMS]
+    assert [f"tutorial/{name}" for name in names] == SAVED
     assert [len(blocks) > 1 for blocks in SECTIONS.values()] == [True] * 5
     assert sum(map(len, SECTIONS.values())) == len(RUN)
 
@@ -165,7 +174,7 @@ def test_tutorial_runs_in_typescript(reader: Reader, tarball: Path) -> None:
     quiet = [each for each in NPM_CI if each.startswith("--")]
     node()
     run(*own, f"typescript@{wanted['typescript']}", NODE_TYPES, *quiet, "--prefer-offline", cwd=folder)
-    save(folder, TYPESCRIPT)
+    reader.save(TYPESCRIPT)
     (folder / "tsconfig.json").write_text(json.dumps(TSC))
     run(node(), "node_modules/typescript/bin/tsc", "--project", ".", cwd=folder)
     for place, printed in enumerate(reader.type(commands, "tutorial/typescript")):
@@ -175,24 +184,16 @@ def test_tutorial_runs_in_typescript(reader: Reader, tarball: Path) -> None:
 @pytest.mark.system
 def test_tutorial_runs_in_python(reader: Reader, tmp_path: Path) -> None:
     [install, *commands], shown = typed_and_shown(PYTHON)
-    venv, pip, cd = install.code.splitlines()
-    assert (venv, cd) == ("python3 -m venv tutorial/python", "cd tutorial/python")
+    venv, pip = install.code.splitlines()
+    assert venv == "python3 -m venv tutorial/python"
     assert shlex.split(pip)[:2] == ["tutorial/python/bin/pip", "install"]
     interpreter = workshop.project(tmp_path, *shlex.split(pip)[2:])
     folder = reader.folder / "tutorial" / "python"
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "python").write_text(f'#!/bin/sh\nexec {shlex.quote(interpreter)} "$@"\n')
     (folder / "bin" / "python").chmod(0o755)
-    save(folder, PYTHON)
+    reader.save(PYTHON)
     for name in ("send.py", "refund.py"):
         workshop.check_types(interpreter, folder / name)
-    for place, printed in enumerate(reader.type(commands, "tutorial/python")):
+    for place, printed in enumerate(reader.type(commands)):
         reader.check(shown[place + 1], printed)
-
-
-def save(folder: Path, blocks: list[Block]) -> None:
-    """The programs of a section, under the names that the page gives them."""
-    programs = [block for block in RUN if block.fence in ("ts", "python")]
-    for name, block in zip(SAVED, programs, strict=True):
-        if block in blocks:
-            (folder / name).write_text(f"{block.code}\n")
