@@ -60,7 +60,7 @@ class Story:
 
     def send(self, slippage_tolerance: int, nonce: int) -> str:
         """Approve and send; the id of the transfer."""
-        question = {
+        question: dict[str, str | int] = {
             "src_chain_id": 7001, "dst_chain_id": 7002, "token_symbol": "USDX", "amt": AMOUNT,
             "slippage_tolerance": slippage_tolerance, "sender": self.account, "nonce": nonce,
         }  # fmt: skip
