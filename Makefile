@@ -24,7 +24,7 @@ docs: ## build the documentation that is served at /docs, where it has changed
 	$(VENV) requirements.txt docs
 	@$(BIN)/python -m scripts.docs_site.build
 
-demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
+demo: ## run two local chains, contracts, the gateway on HOST:PORT and its watcher, with transfers in every status and an account of yours (docs/tutorial.md; needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
 	$(VENV) requirements-dev.txt then -m demo $(ARGS)
 
 # Without debug ranges a traceback that a thread logs parses no source. Python 3.11 counts the depth of parsing for all
@@ -128,9 +128,10 @@ client-packages: ## build the client libraries as packages, into build/clients (
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.client_packages $(ARGS)
 
-screenshots: ## take pictures of the console for docs/images/ (needs Chromium)
+screenshots: ## take pictures of the console and of the tutorial for docs/images/ (needs Chromium, and npm once)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.screenshots
+	@$(BIN)/python -m scripts.tutorial_pictures
 
 ##@ Cleaning up
 

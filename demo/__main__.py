@@ -2,7 +2,8 @@
 
 HOST and PORT are those of the gateway, as for ``make run``. Needs no network but the npm registry, once. Ends
 with Ctrl-C, and all that it started with it; ``--once`` ends when every transfer has.
-With ``--claim`` the users leave their refunds to whoever reads docs/refund-guide.md.
+Who reads docs/tutorial.md has an account on the chains, and sends transfers, too. With ``--claim`` the
+demonstration's own users leave their refunds to whoever reads docs/refund-guide.md.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from typing import Any
 
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import checksum_address
-from demo import chains, gateway
+from demo import chains, gateway, reader
 from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil, AnvilMissing, installed
-from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS
+from demo.chains import COIN, DELAYED_OVER, LEFT, OLD, PEG, PLENTY, RIGHT, TRI, USERS
 from demo.gateway import Running
 from demo.network import RPC_NAMES, document
+from demo.reader import Senders
 from demo.transfers import Send
 from demo.validators import Validators
 from demo.wallet import wallet
@@ -43,7 +45,7 @@ FINALITY = 12
 POLL_SECONDS = 0.5
 BETWEEN_SECONDS = 4
 STEP_SECONDS = 0.5
-START_SECONDS = 60
+START_SECONDS = 300
 _OF_EVERY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  where to ask what listens on all addresses
 VALIDATORS = Validators.of(40, 30, 20, 10)
 
@@ -142,12 +144,13 @@ def run(host: str, port: int, *, once: bool, claim: bool) -> int:
         }
         for node in nodes.values():
             chains.prepare(node, VALIDATORS)
+        reader.give_money(nodes)
         say("starting the gateway and its watcher")
         settings = gateway.environment(
             host, port, token, {RPC_NAMES[each]: nodes[each].url for each in nodes}
         )
         network = document(
-            VALIDATORS, block_delays=BLOCK_DELAYS,
+            VALIDATORS, block_delays=BLOCK_DELAYS, liquidity=PLENTY,
             watch_from_block=0, finality=FINALITY, poll_seconds=POLL_SECONDS,
         )  # fmt: skip
         password = gateway.prepare(settings, network)
@@ -156,9 +159,10 @@ def run(host: str, port: int, *, once: bool, claim: bool) -> int:
         if not wait_until_ready(hub, running):
             print(f"the gateway does not respond at {base}: {gateway.end_of_log('server')}", file=sys.stderr)
             return 1
-        print(what_to_look_at(base, password))
-        wallets = {each: stack.enter_context(wallet(nodes[each].url)) for each in nodes if claim}
-        return travel(hub, running, nodes, wallets, once=once)
+        wallets = {each: stack.enter_context(wallet(nodes[each].url)) for each in nodes}
+        print(what_to_look_at(base, password), end="")
+        print(reader.what_to_use(reader.write_settings(base, wallets), wallets), flush=True)
+        return travel(hub, running, nodes, wallets if claim else {}, once=once)
 
 
 def wait_until_ready(hub: Gateway, running: Running) -> bool:
@@ -184,6 +188,7 @@ def travel(
     """
     numbers = count(1)
     planned, under_way = lives(hub, nodes, numbers, wallets), list[Life]()
+    senders = Senders(hub, nodes, VALIDATORS, say)
     seen: set[int] = set()
     next_at = time.monotonic()
     while planned or under_way or (wallets and not once):
@@ -192,11 +197,16 @@ def travel(
             next_at = time.monotonic() + BETWEEN_SECONDS
             under_way.append(planned.pop(0))
             under_way[-1].begin()
+        under_way += senders.begun()
         for life in under_way:
             before = life.status
             life.step()
             seen.update(life.seen)
-            if wallets and before != life.status == TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED:
+            if (
+                life.send.sender in USERS
+                and wallets
+                and before != life.status == TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED
+            ):
                 say(what_to_claim(life, wallets))
         under_way = [life for life in under_way if not life.over]
         if not planned and not once and not wallets:  # what waits for its user would pile up

@@ -42,7 +42,7 @@ def installed() -> Path:
 
     :raises AnvilMissing: with what to install.
     """
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+    if not _ours():
         found = shutil.which("anvil")
         if found is None:
             raise AnvilMissing(
@@ -56,7 +56,18 @@ def installed() -> Path:
         if not stamp.exists() or stamp.read_text() != lock_file:
             _install()
             stamp.write_text(lock_file)
-    return WORKSHOP / "node_modules" / "@foundry-rs" / "anvil-linux-amd64" / "bin" / "anvil"
+    return programs() / "anvil"
+
+
+def programs() -> Path:
+    """Where anvil is, and next to it ``cast``, the wallet of the command line."""
+    found = None if _ours() else shutil.which("anvil")
+    return Path(found).parent if found else WORKSHOP / "node_modules" / ".bin"
+
+
+def _ours() -> bool:
+    """Whether the lock file has programs for this machine."""
+    return (platform.system(), platform.machine()) == ("Linux", "x86_64")
 
 
 def _install() -> None:

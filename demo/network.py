@@ -37,10 +37,11 @@ _TOKENS = {
 
 
 def document(
-    validators: Validators, *, block_delays: tuple[int, int] = (3, 5), **watching: Any
+    validators: Validators, *, block_delays: tuple[int, int] = (3, 5), liquidity: int = 0, **watching: Any
 ) -> dict[str, Any]:
     """The document.
 
+    :param liquidity: what each pool has from the beginning, in its token's units.
     :param watching: further keys of both chains: how they are watched.
     """
     delays = dict(zip((LEFT, RIGHT), block_delays, strict=True))
@@ -60,7 +61,7 @@ def document(
             for symbol, address, decimal in tokens
         ],
         "pools": [
-            {"chain_id": chain, "symbol": symbol, "liquidity_added": "0", "liquidity_sent": "0",
+            {"chain_id": chain, "symbol": symbol, "liquidity_added": str(liquidity), "liquidity_sent": "0",
              "liquidity_relayed": "0", "liquidity_withdrawn": "0", "total_cap": None, "epoch_cap": None,
              "epoch_seconds": 3600}
             for chain in (LEFT, RIGHT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,6 +14,9 @@ from app.values.identifiers import ChainId
 from demo.chains import DECIMALS, DEPLOYER, POOL, TRI, USDX, at
 from demo.contracts import Call, Contract
 from demo.validators import BRIDGE, POOL_PAYOUT, POOL_REFUND, VAULT, Validators
+
+_WHOLE: Final = 1_000_000
+"""In parts per million."""
 
 
 def _number(value: int, size: int = 32) -> bytes:
@@ -40,6 +44,7 @@ class Send:
 
     :param to_chain: where it is to arrive.
     :param version: of the pegged contracts.
+    :param moved_ppm: by how much the price gets worse on the way.
     :param token: as its log names it; None takes what is usual for the kind.
     """
 
@@ -53,6 +58,7 @@ class Send:
     version: int = 2
     native: bool = False
     max_slippage: int = 5000
+    moved_ppm: int = 0
     token: Contract = field(default=USDX)
 
     @property
@@ -97,11 +103,12 @@ class Send:
 
     @property
     def arriving(self) -> int:
-        """What is paid out, in the destination token's units; nothing is taken off."""
+        """What is paid out, in the destination token's units; there are no fees."""
+        left = _WHOLE - self.moved_ppm
         if self.token != USDX:
-            return self.amount
+            return self.amount * left // _WHOLE
         units = {chain: int(10**decimals) for chain, decimals in DECIMALS.items()}
-        return self.amount * units[self.to_chain] // units[self.chain]
+        return self.amount * units[self.to_chain] * left // units[self.chain] // _WHOLE
 
     @property
     def _minted(self) -> bool:

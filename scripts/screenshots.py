@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -124,10 +124,17 @@ def take(page: Page, url: str, name: str) -> None:
     sys.stdout.write(f"docs/images/{name}\n")
 
 
-def main() -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
+def chromium(playwright: Playwright) -> Browser:
+    """
+    :raises SystemExit: it is not installed.
+    """
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
         raise SystemExit("make screenshots needs Chromium: apt-get install chromium")
+    return playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+
+
+def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="gateway-pictures-") as folder,
@@ -135,7 +142,7 @@ def main() -> None:
         sync_playwright() as playwright,
     ):
         request_estimates(base)
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = chromium(playwright)
         picture(browser, base, password)
         browser.close()
 

@@ -16,16 +16,14 @@ USDX_UNIT = 10**6
 UNIT = 10**18
 """A whole token of all the others."""
 
-LIQUIDITY = str(10**30)
+LIQUIDITY = 10**30
 
 
 def sending_network() -> dict[str, Any]:
     """Pools that pay, a base fee and a protocol fee on every way, a minimum of slippage."""
-    made = document(Validators.of(1, 1, 1))
+    made = document(Validators.of(1, 1, 1), liquidity=LIQUIDITY)
     for chain in made["chains"]:
         chain["minimal_max_slippage"] = 780
-    for pool in made["pools"]:
-        pool["liquidity_added"] = LIQUIDITY
     for way in made["routes"]:
         way.update(base_fee="250000", perc_fee_tiers=[{"from": "0", "ppm": 400}])
     for pair in made["pegged_pairs"]:

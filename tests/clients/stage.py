@@ -132,9 +132,7 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
         app = create_app(make_settings(url))
         with app.app_context():
             with writing(part_of(app, Database).engine) as connection:
-                network = document(VALIDATORS, block_delays=(1, 2), **watched)
-                for pool in network["pools"]:
-                    pool["liquidity_added"] = str(PLENTY)
+                network = document(VALIDATORS, block_delays=(1, 2), liquidity=PLENTY, **watched)
                 import_within(connection, read_rows(network), part_of(app, Database).clock())
             db.engine.dispose()
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}

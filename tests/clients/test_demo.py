@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import socket
 import subprocess
 import sys
@@ -24,11 +22,12 @@ from app.network.document import import_within, read_rows
 from demo import gateway
 from demo.__main__ import wait_until_ready
 from demo.actors import Gateway
-from demo.anvil import WORKSHOP, Anvil
+from demo.anvil import Anvil
 from demo.chains import LEFT, RIGHT, prepare
 from demo.network import RPC_NAMES, document
 from demo.wallet import wallet
 from tests.applications import make_settings
+from tests.clients.demonstrations import SETTINGS, held_port
 from tests.clients.network import VALIDATORS
 from tests.programs import anvil
 from tests.serving.server import ROOT
@@ -36,7 +35,6 @@ from tests.serving.terminals import Terminal, on_terminal
 from tests.watcher.processes import COMMAND as WATCH
 
 SECONDS_TO_END = 20
-SETTINGS = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
 
 def _kill(terminal: Terminal) -> None:
@@ -54,17 +52,8 @@ ENDS: Mapping[str, Callable[[Terminal], None]] = {
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that only the demonstration can take. One demonstration at a time: it has one folder.
-
-    A socket that is bound and does not listen holds it: the system gives it to no other process, and those
-    that name it can still listen there.
-    """
-    anvil()
-    with (WORKSHOP.parent / "demo.lock").open("w") as lock, socket.socket() as held:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        yield int(held.getsockname()[1])
+    with held_port() as port:
+        yield port
 
 
 EARLY, LATE = "starting the gateway", "TRANSFER_SUBMITTING"

@@ -24,6 +24,7 @@ RUNNING: Final = (
     "api.test_send_transaction",
     "cli.test_evidence",
     "clients.test_guide",
+    "clients.test_tutorial",
     "db.test_connections",
     "deploy.test_below_a_path",
     "deploy.test_nginx",

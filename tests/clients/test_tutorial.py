@@ -1,0 +1,199 @@
+"""docs/tutorial.md: what it says is typed and saved, and what that prints is what the page shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from demo.reader import ACCOUNT, KEY
+from scripts import clients
+from tests.clients import workshop
+from tests.clients.demonstrations import SETTINGS, held_port
+from tests.curl import BASE
+from tests.grpcweb.node import NPM_CI, node, run
+from tests.programs import program
+from tests.site.snippets import ROOT, Block, blocks_of
+
+PAGE = "docs/tutorial.md"
+RUN = blocks_of(PAGE)
+SECTIONS = {number: [block for block in RUN if block.heading.startswith(number)] for number in "12345"}
+SAVED = re.findall(r"^Save this as `([\w./]+)`", (ROOT / PAGE).read_text(), re.MULTILINE)
+"""Where the programs are saved, in their order."""
+
+START, ACCOUNTS, HTTP, TYPESCRIPT, PYTHON = SECTIONS.values()
+PROGRAMS = ("setup", "send", "refund")
+TSX, NODE_TYPES = "tsx@4.23.15", "@types/node@20.19.43"
+TSC = {
+    "compilerOptions": {
+        "strict": True, "exactOptionalPropertyTypes": True, "module": "nodenext", "target": "es2022",
+        "lib": ["es2023", "dom"], "types": ["node"], "noEmit": True,
+    },
+    "include": ["*.ts"],
+}  # fmt: skip
+SECONDS_TO_START = 300
+MARK = "— the next block —"
+STATUS = re.compile(r"status \d+")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A folder that looks like a copy of the repository, where the gateway is, and what the start printed."""
+
+    folder: Path
+    base: str
+    started: str
+
+    def type(self, blocks: list[Block], place: str = ".") -> list[str]:
+        """Type the commands of blocks in one terminal; what each of them printed."""
+        typed = [". .tmp/demo/env", f"cd {place}", *(f"echo '{MARK}'\n{block.code}" for block in blocks)]
+        script = "\n".join(["set -eu -o pipefail", *typed])
+        bash = program("bash")
+        return run(bash, "-c", script, cwd=self.folder, env=SETTINGS, timeout=600).split(f"{MARK}\n")[1:]
+
+    def save(self, blocks: list[Block]) -> None:
+        """Save the programs of a section where the page says."""
+        programs = [block for block in RUN if block.fence in ("ts", "python")]
+        for name, block in zip(SAVED, programs, strict=True):
+            if block in blocks:
+                (self.folder / name).write_text(f"{block.code}\n")
+
+    def check(self, shown: Block, printed: str) -> None:
+        assert re.fullmatch(pattern(shown.code.replace(BASE, self.base)), printed), f"{shown.name}\n{printed}"
+
+
+def pattern(shown: str) -> str:
+    """What prints as is shown: ``…`` is any text, and a status that is over quickly may be missed."""
+    lines, found = shown.splitlines(), ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line == "…":
+            found += r"(?:.*\n)*"
+        elif STATUS.fullmatch(line) and STATUS.fullmatch(following):
+            found += f"(?:{line}\n)?"
+        else:
+            found += re.escape(line).replace("…", r"\S*") + "\n"
+    return found
+
+
+def typed_and_shown(blocks: list[Block]) -> tuple[list[Block], dict[int, Block]]:
+    """The commands, and what is shown for them, by their place."""
+    commands, shown = list[Block](), dict[int, Block]()
+    for block in blocks:
+        if block.fence == "sh":
+            commands.append(block)
+        elif block.fence in ("text", "json"):
+            shown[len(commands) - 1] = block
+    return commands, shown
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    folder = tmp_path_factory.mktemp("copy")
+    for path in ROOT.iterdir():
+        if path.name != "tutorial":
+            (folder / path.name).symlink_to(path)
+    file = tmp_path_factory.mktemp("demo") / "printed"
+    with held_port() as port, file.open("w") as printed:
+        demo = subprocess.Popen(
+            shlex.split(START[0].code), cwd=ROOT, env=SETTINGS | {"PORT": str(port)},
+            stdout=printed, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            end = time.monotonic() + SECONDS_TO_START
+            while "docs/tutorial.md\n" not in file.read_text():
+                assert demo.poll() is None and time.monotonic() < end, file.read_text()
+                time.sleep(0.2)
+            yield Reader(folder, f"http://127.0.0.1:{port}", file.read_text())
+        finally:
+            os.killpg(demo.pid, signal.SIGINT)  # as Ctrl-C does
+            demo.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "agrees"),
+    [
+        pytest.param("status 1\nstatus 3\nstatus 5", "status 3\nstatus 5\n", True, id="status missed"),
+        pytest.param("status 1\nstatus 5", "status 1\n", False, id="last status missed"),
+        pytest.param("status 1\nstatus 5", "status 1\nstatus 6\n", False, id="another status"),
+        pytest.param("sent by 0x…", "sent by 0x12\n", True, id="any text"),
+        pytest.param("missing 0", "missing 25\n", False, id="another amount"),
+    ],
+)
+def test_shown_is_compared(shown: str, printed: str, agrees: bool) -> None:
+    assert bool(re.fullmatch(pattern(shown), printed)) is agrees
+
+
+def test_page_has_every_variant() -> None:
+    names = [f"typescript/{name}.ts" for name in PROGRAMS] + [f"python/{name}.py" for name in PROGRAMS]
+    assert [f"tutorial/{name}" for name in names] == SAVED
+    assert [len(blocks) > 1 for blocks in SECTIONS.values()] == [True] * 5
+    assert sum(map(len, SECTIONS.values())) == len(RUN)
+
+
+@pytest.mark.system
+def test_start_shows_account(reader: Reader) -> None:
+    [command, shown] = START
+    assert command.code == "make demo"
+    wanted = pattern(shown.code.replace(BASE, reader.base))
+    assert re.search(wanted, reader.started), reader.started
+    assert KEY in reader.started
+    assert f"0x{ACCOUNT.hex()}" in reader.started.lower()
+
+
+@pytest.mark.system
+def test_tutorial_runs_by_http(reader: Reader) -> None:
+    program("jq")
+    program("curl")
+    commands, shown = typed_and_shown([*ACCOUNTS, *HTTP])
+    printed = reader.type(commands)
+    for place, block in shown.items():
+        reader.check(block, printed[place])
+
+
+@pytest.mark.slow
+@pytest.mark.system
+def test_tutorial_runs_in_typescript(reader: Reader, tarball: Path) -> None:
+    wanted = json.loads((clients.TYPESCRIPT / "package.json").read_text())["devDependencies"]
+    [install, *commands], shown = typed_and_shown(TYPESCRIPT)
+    make, *lines, npm = install.code.splitlines()
+    assert make == "make client-packages"
+    pinned = {"../../build/clients/*.tgz": str(tarball), "viem": f"viem@{wanted['viem']}", "tsx": TSX}
+    own = [pinned.get(word, word) for word in shlex.split(npm)]
+    assert set(pinned.values()) < set(own)
+    reader.type([Block("", "sh", 0, "\n".join(lines))])
+    folder = reader.folder / "tutorial" / "typescript"
+    quiet = [each for each in NPM_CI if each.startswith("--")]
+    node()
+    run(*own, f"typescript@{wanted['typescript']}", NODE_TYPES, *quiet, "--prefer-offline", cwd=folder)
+    reader.save(TYPESCRIPT)
+    (folder / "tsconfig.json").write_text(json.dumps(TSC))
+    run(node(), "node_modules/typescript/bin/tsc", "--project", ".", cwd=folder)
+    for place, printed in enumerate(reader.type(commands, "tutorial/typescript")):
+        reader.check(shown[place + 1], printed)
+
+
+@pytest.mark.system
+def test_tutorial_runs_in_python(reader: Reader, tmp_path: Path) -> None:
+    [install, *commands], shown = typed_and_shown(PYTHON)
+    venv, pip = install.code.splitlines()
+    assert venv == "python3 -m venv tutorial/python"
+    assert shlex.split(pip)[:2] == ["tutorial/python/bin/pip", "install"]
+    interpreter = workshop.project(tmp_path, *shlex.split(pip)[2:])
+    folder = reader.folder / "tutorial" / "python"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").write_text(f'#!/bin/sh\nexec {shlex.quote(interpreter)} "$@"\n')
+    (folder / "bin" / "python").chmod(0o755)
+    reader.save(PYTHON)
+    for name in ("send.py", "refund.py"):
+        workshop.check_types(interpreter, folder / name)
+    for place, printed in enumerate(reader.type(commands)):
+        reader.check(shown[place + 1], printed)
