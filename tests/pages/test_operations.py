@@ -27,6 +27,7 @@ pytestmark = pytest.mark.system
 FLASK = ".venv/bin/flask --app wsgi"
 PAGE = "docs/operations.md"
 PRODUCTION = block_of("README.md", "make docs ")
+FIRST = block_of(PAGE, "deploy/install gateway")
 COMPOSE = block_of(PAGE, "cd deploy")
 IMAGE = block_of(PAGE, "docker build")
 PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
@@ -45,7 +46,7 @@ WATCH = block_of("docs/failover.md", "cat /opt/gateway/deploy/prometheus")
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
-    PRODUCTION, COMPOSE, IMAGE, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP,
+    PRODUCTION, FIRST, COMPOSE, IMAGE, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY, UPGRADE, BACKUP,
     RESTORE, CUT_OFF, VERIFY, *WEEK, *HOUR, WATCH, *FAILOVER,
 ]  # fmt: skip
 BLOCKS = 30
@@ -166,6 +167,23 @@ def command_of(shell: Shell) -> str:
     script = shell.code / "gateway"
     script.write_text(text.replace("/etc/", f"{shell.root}/etc/").replace("/opt/", f"{shell.root}/opt/"))
     return f'gateway() {{ bash {script} "$@"; }}'
+
+
+def test_the_first_commands(installed: Shell) -> None:
+    (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
+    gateway = (DEPLOY / "gateway").read_text()
+    command = installed.code / "gateway"
+    command.write_text(
+        gateway.replace("/etc/", f"{installed.root}/etc/").replace("/opt/", f"{installed.root}/opt/")
+    )
+    changes = {
+        "deploy/install gateway.example.org": "gateway db upgrade",
+        "EMAIL": "somebody@example.org",
+        "curl ": "note curl ",
+    }
+    printed = installed.run(FIRST, changes, before=command_of(installed))
+    assert "added chain 56" in printed
+    assert "created somebody@example.org with the role admin" in printed
 
 
 def test_the_first_hour(installed: Shell, tmp_path: Path) -> None:
