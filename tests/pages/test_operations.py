@@ -156,7 +156,8 @@ def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
     listens = "".join(f" -e 's/listen {port}\\b/listen 127.0.0.1:{free_port()}/'" for port in (80, 443, 8443))
     listens = f"sed -i -e '/listen \\[/d'{listens} {etc}/conf.d/gateway.conf"
     tried = f"{program('nginx')} -c {etc}/nginx.conf -t"
-    said = install(installed, server, {"nginx -q -t": f"{places}\n{listens}\n{tried}"})
+    changes = {"nginx -q -t": f"{places}\n{listens}\n{tried}", "curl -fsSk ": "note curl "}
+    said = install(installed, server, changes)
     assert "test is successful" in said
     assert "systemctl reload nginx" in installed.notes
 
