@@ -60,14 +60,17 @@ class Machine:
     etc: Path
     code: Path
 
-    def install(self) -> str:
-        """Run the script. Returns the commands that it called, with their arguments."""
+    def install(self, more: str = "") -> str:
+        """Run the script. Returns the commands that it called, with their arguments.
+
+        :param more: further stand-ins.
+        """
         log = self.etc.parent / "log"
         log.unlink(missing_ok=True)
         script = (DEPLOY / "install").read_text()
         script = script.replace("/opt/gateway", str(self.code)).replace("/etc/", f"{self.etc}/")
         script = script.replace("etc=/etc", f"etc={self.etc}")
-        text = f"ETC={self.etc} LOG={log}\nset -- {HOST}\n{STANDINS}{script}"
+        text = f"ETC={self.etc} LOG={log}\nset -- {HOST}\n{STANDINS}{more}\n{script}"
         subprocess.run(["bash"], input=text, text=True, check=True, capture_output=True, timeout=60)
         return log.read_text()
 
@@ -117,6 +120,15 @@ def test_passwords_agree_and_stay_hidden(machine: Machine) -> None:
     assert f"user gateway on >{redis} ~" in (etc / "redis/users.acl").read_text()
     assert "psql" in shown
     assert not [each for each in (owner, serving, redis) if each in shown]
+
+
+def test_failed_step_is_named_with_its_log(machine: Machine) -> None:
+    """systemctl says nothing by itself of a unit that does not start."""
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        machine.install('systemctl() { note systemctl "$@"; [ "$1" != enable ]; }')
+    (line,) = failed.value.stderr.splitlines()
+    assert line.startswith('The step "the gateway" failed.')
+    assert "journalctl -n 30 -u 'gateway*'" in line
 
 
 def test_second_run_changes_nothing(machine: Machine) -> None:

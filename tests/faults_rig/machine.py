@@ -86,12 +86,16 @@ find "$FOLDER/$NAME" -depth -type d -exec rmdir {} +
 """
 """Its cgroups are all that would stay."""
 
-INSTALL: Final = f"""\
+PACKAGED: Final = """\
 set -eu
 # What Debian does where these packages are installed.
 pg_dropcluster --stop 15 main 2>/dev/null || true
 pg_createcluster 15 main > /dev/null
 systemctl enable -q --now postgresql pgbouncer redis-server nginx prometheus
+"""
+
+INSTALL: Final = f"""\
+set -eu
 cd /opt/gateway
 deploy/install {HOST}
 gateway network import /root/network.json
@@ -140,6 +144,15 @@ def machine(network: Path) -> Iterator[Machine]:
 
     :param network: the document that is imported.
     """
+    with bare_machine() as made:
+        made.run(f"cat > network.json <<'END'\n{network.read_text()}\nEND")
+        made.run(INSTALL)
+        yield made
+
+
+@contextmanager
+def bare_machine() -> Iterator[Machine]:
+    """Start one that has the code, its libraries and Debian's packages; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="gw-m-") as name:
         folder = Path(name)
         files, log = folder / "files", folder / "log"
@@ -158,8 +171,7 @@ def machine(network: Path) -> Iterator[Machine]:
             )  # fmt: skip
         try:
             made = Machine(_first(started, log))
-            made.run(f"cat > network.json <<'END'\n{network.read_text()}\nEND")
-            made.run(INSTALL)
+            made.run(PACKAGED)
             yield made
         finally:
             for process in psutil.Process(started.pid).children():

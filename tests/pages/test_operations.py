@@ -17,8 +17,10 @@ from tests.deploy.files import DEPLOY, compose, documents, free_port, units
 from tests.pages.shell import Shell
 from tests.programs import program
 from tests.replicas.cluster import cluster
-from tests.serving.server import Server
+from tests.serving.server import Server, serving
 from tests.site.snippets import block_of, blocks_of
+from tests.watcher.fake_chain import FakeChain
+from tests.watcher.fake_node import FakeNode, served
 
 pytestmark = pytest.mark.system
 
@@ -38,15 +40,17 @@ UPGRADE = block_of(PAGE, "cd /opt/gateway && git fetch")
 BACKUP, RESTORE = block_of(PAGE, f"{FLASK} backup"), block_of(PAGE, "lost=instance/")
 CUT_OFF = block_of(PAGE, f"{FLASK} audit verify")
 VERIFY = block_of(PAGE, "flask --app wsgi events verify")
-WEEK = blocks_of("docs/first-week.md")
+WEEK = [block for block in blocks_of("docs/first-week.md") if block.heading.startswith("Day")]
+HOUR = [block for block in blocks_of("docs/first-week.md") if block not in WEEK]
 BY_HAND = "From the primary to the replica"
 WATCH = block_of("docs/failover.md", "cat /opt/gateway/deploy/prometheus")
 FAILOVER = [block for block in blocks_of("docs/failover.md") if block.heading == BY_HAND]
 """The rest is typed in tests/patroni."""
 RUN = [
     PRODUCTION, FIRST, COMPOSE, IMAGE, AUTHORITY, PROMETHEUS, ALERTMANAGER, MACHINES, NIGHTLY, MONTHLY,
-    UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY, *WEEK, WATCH, *FAILOVER,
+    UPGRADE, BACKUP, RESTORE, CUT_OFF, VERIFY, *WEEK, *HOUR, WATCH, *FAILOVER,
 ]  # fmt: skip
+BLOCKS = 30
 NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*.conf; }}"
 
 
@@ -153,7 +157,8 @@ def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
     listens = "".join(f" -e 's/listen {port}\\b/listen 127.0.0.1:{free_port()}/'" for port in (80, 443, 8443))
     listens = f"sed -i -e '/listen \\[/d'{listens} {etc}/conf.d/gateway.conf"
     tried = f"{program('nginx')} -c {etc}/nginx.conf -t"
-    said = install(installed, server, {"nginx -q -t": f"{places}\n{listens}\n{tried}"})
+    changes = {"nginx -q -t": f"{places}\n{listens}\n{tried}", "curl -fsSk ": "note curl "}
+    said = install(installed, server, changes)
     assert "test is successful" in said
     assert "systemctl reload nginx" in installed.notes
 
@@ -181,6 +186,43 @@ def test_the_first_commands(installed: Shell) -> None:
     printed = installed.run(FIRST, changes, before=command_of(installed))
     assert "added chain 56" in printed
     assert "created somebody@example.org with the role admin" in printed
+
+
+def test_the_first_hour(installed: Shell, tmp_path: Path) -> None:
+    """Its commands one after the other. tests/faults_rig types them on a machine with systemd."""
+    install, https, network, chain, people, alert, report = HOUR
+    etc = installed.root / "etc"
+    (etc / "nginx/gateway-place/tls").mkdir(parents=True, exist_ok=True)
+    (etc / "gateway/chains.env").write_text("")
+    gateway, url = command_of(installed), (etc / "gateway/secrets/database_url").read_text()
+    again = {"deploy/install gateway.example.org": "note again"}
+    installed.run(install, again | {"URL": "URL", " && cd /opt/gateway &&": " &&"})
+    installed.run("gateway db upgrade", before=gateway)
+    before = f"TLS=/etc/nginx/gateway-place/tls\n{gateway}".replace("/etc/", f"{etc}/")
+    with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, DOORS="api,ingest") as here:
+        reached = {"--cacert $TLS/fullchain.pem": ""}
+        public, feed = (
+            {"https://gateway.example.org/": f"{here.base}/"},
+            {"https://gateway.example.org:8443": here.base},
+        )
+        assert '"version":' in installed.run(https, again | reached | public, before=before)
+        assert (etc / "nginx/gateway-place/tls/privkey.pem").exists()
+        printed = installed.run(network, {"24000000": "1"} | reached | public, before=before)
+        assert re.search(r"^added chain 1$", printed, re.MULTILINE)
+        assert '"name":"Ethereum"' in printed
+        node_of = FakeChain(chain_id=1)
+        for _ in range(BLOCKS):
+            node_of.mine()
+        with served(FakeNode(node_of)) as node:
+            printed = installed.run(chain, again | {"https://NODE": node}, before=before)
+        assert "chain 1 (Ethereum): can be watched" in printed
+        assert re.search(r"^1 +Ethereum", printed, re.MULTILINE)
+        printed = installed.run(people, reached | feed | {"EMAIL": "somebody@example.org"}, before=before)
+        assert '{"accepted":1,"repeated":0,"refused":[]}' in printed
+    assert installed.notes.count("again") == 3
+    installed.run(alert, before="promtool() { echo 'ALERTS{alertstate=\"firing\"} => 1'; }")
+    assert "systemctl start gateway@public-2" in installed.notes
+    installed.run(report, before='journalctl() { note journalctl "$@"; }')
 
 
 def test_compose_has_what_is_named(installed: Shell) -> None:

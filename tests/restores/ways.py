@@ -11,9 +11,10 @@ from typing import Protocol
 
 from app.db.database import Database
 from app.http.application import part_of
+from tests.deploy.files import DEPLOY
 from tests.restores.machine import DEBIAN_15, Machine
 from tests.restores.rehearsal import gateway_on
-from tests.site.snippets import Block, block_of, blocks_of
+from tests.site.snippets import block_of, blocks_of
 
 
 class Way(Protocol):
@@ -64,14 +65,10 @@ class OnlineBackup:
 
 PAGE = "docs/operations.md"
 TOOLS, RESTORE_TOOLS = block_of(PAGE, "pg_basebackup"), block_of(PAGE, "cd /var/lib/postgresql/15\n")
-PGBACKREST = block_of(PAGE, "[global]")
-MADE, WHOLE, UNTIL = (
-    block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("stanza", "res", "--type")
-)
-ARCHIVE_BY_PGBACKREST, ARCHIVE_BY_TOOLS = (
-    block for block in blocks_of(PAGE, "ini") if block.code.startswith("# postgresql.conf")
-)
-RUN = [TOOLS, RESTORE_TOOLS, PGBACKREST, MADE, WHOLE, UNTIL, ARCHIVE_BY_PGBACKREST, ARCHIVE_BY_TOOLS]
+MADE = block_of(PAGE, "cd /opt/gateway/deploy/postgres\napt-get install --no-install-recommends pgbackrest")
+WHOLE, UNTIL = (block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("res", "--type"))
+(ARCHIVE_BY_TOOLS,) = blocks_of(PAGE, "ini")
+RUN = [TOOLS, RESTORE_TOOLS, MADE, WHOLE, UNTIL, ARCHIVE_BY_TOOLS]
 
 
 class _OfThePage:
@@ -79,11 +76,11 @@ class _OfThePage:
 
     keeps_wal = True
 
-    def __init__(self, machine: Machine, archiving: Block) -> None:
+    def __init__(self, machine: Machine, archiving: str) -> None:
         self.machine = machine
         self.url = machine.url()
         machine.run("mkdir", "-p", f"{machine.folder}/backups/wal")
-        machine.configure(self.placed(archiving.code))
+        machine.configure(self.placed(archiving))
         machine.stop()
         machine.start()
 
@@ -111,7 +108,7 @@ class BaseBackup(_OfThePage):
     """By ``pg_basebackup`` and an archive of WAL."""
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine, ARCHIVE_BY_TOOLS)
+        super().__init__(machine, ARCHIVE_BY_TOOLS.code)
 
     def back_up(self) -> None:
         make, verify = TOOLS.code.splitlines()
@@ -136,7 +133,9 @@ class PgBackRest(_OfThePage):
         machine.run("mkdir", "-p", *(str(folder / name) for name in ("repo", "spool", "lock", "logs")))
         self._configuration = folder / "pgbackrest.conf"
         written = (
-            PGBACKREST.code.replace(
+            (DEPLOY / "postgres/pgbackrest.conf")
+            .read_text()
+            .replace(
                 "[gateway]",
                 f"lock-path={folder}/lock\nlog-path={folder}/logs\nspool-path={folder}/spool\n"
                 "log-level-console=warn\n\n[gateway]",
@@ -145,8 +144,10 @@ class PgBackRest(_OfThePage):
             .replace("/var/lib/postgresql/15/main", str(machine.data))
         )
         self._configuration.write_text(f"{written}\npg1-socket-path={folder}\npg1-user=postgres\n")
-        super().__init__(machine, ARCHIVE_BY_PGBACKREST)
-        self._made, self._checked, self._backed_up = MADE.code.splitlines()
+        super().__init__(machine, (DEPLOY / "postgres/archive.conf").read_text())
+        self._made, self._checked, self._backed_up = re.findall(
+            r"^su postgres -c '(.*)'$", MADE.code, re.MULTILINE
+        )
         self.type(self._made)
         self.type(self._checked)
 
