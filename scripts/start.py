@@ -36,6 +36,7 @@ from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.cli.terminal import cli_actor
+from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.models import db
@@ -43,7 +44,7 @@ from app.db.schema import applied_migrations, database_complaint, is_ahead, newe
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.sandbox.services import SandboxRefused, ensure_sandbox
-from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
+from config import ALL_DOORS, INSTANCE, Settings, load_settings
 from scripts.beside import run_beside
 from serving.ending import say_stopped
 from serving.reserved import Address, further_addresses
@@ -98,9 +99,7 @@ def prepare_database(app: Flask) -> None:
             if "admin" in app.config["SETTINGS"].doors:
                 sys.stdout.write(first_account(current(Database), current(AuditKeys), current(TwoPersons)))
         except DBAPIError as error:
-            raise SystemExit(
-                f"DATABASE_URL: {shown_url(url)}: {str(error.orig).strip().splitlines()[0]}"
-            ) from None
+            raise SystemExit(unusable(current(Database).address, error)) from None
         except SandboxRefused as refused:  # another process has loaded something else meanwhile
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
@@ -164,8 +163,6 @@ def main() -> None:
         os.environ["SECRET_KEY"] = secret_key()
     open_every_interface()
     settings = load_settings()
-    if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
-        raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")
     if not settings.web_concurrency:
         os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
     check_address(settings)

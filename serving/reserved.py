@@ -105,7 +105,7 @@ class Address(Struct, frozen=True):
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
         except OSError as error:
-            raise SystemExit(f"HOST: {self.host}: {error.strerror}") from None
+            raise SystemExit(f"HOST: {self.host}: {error.strerror}: use one such as 127.0.0.1") from None
         with socket.socket(family, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -113,10 +113,10 @@ class Address(Struct, frozen=True):
                 tried.listen()  # with SO_REUSEADDR two may bind, but only one may listen
             except OSError as error:
                 if error.errno == errno.EADDRNOTAVAIL:
-                    where = f"HOST: {self.host} is not an address of this machine"
+                    where = f"HOST: {self.host} is not an address of this machine: set one, such as 127.0.0.1"
                     raise SystemExit(where) from None
                 where = f"{self.setting}: {self.port} on {self.host}"
-                raise SystemExit(f"{where}: {error.strerror}") from None
+                raise SystemExit(f"{where}: {error.strerror}; choose another port") from None
 
 
 def bind_of(host: str, port: int) -> str:
@@ -138,6 +138,17 @@ def further_addresses(settings: Settings) -> list[Address]:
     if settings.health_port is not None:
         found.append(Address(settings.host, settings.health_port, HEALTH))
     return found
+
+
+def refuse_taken(settings: Settings, bound: Sequence[str]) -> None:
+    """Refuse a port of the settings that is in use.
+
+    :param bound: where gunicorn will listen: its own option ``--bind`` can name other addresses.
+    :raises SystemExit: with the setting to change.
+    """
+    for address in (Address(settings.host, settings.port), *further_addresses(settings)):
+        if address.bind in bound:
+            address.refuse_if_taken()
 
 
 def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[int, str]:

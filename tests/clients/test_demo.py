@@ -103,7 +103,7 @@ def test_demo_refuses_taken_port() -> None:
         settings = SETTINGS | {"PORT": str(port)}
         done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"PORT: {port} on 127.0.0.1: Address already in use\n"
+    assert done.stderr == f"PORT: {port} on 127.0.0.1: Address already in use; choose another port\n"
 
 
 def test_demo_reports_gateway_that_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

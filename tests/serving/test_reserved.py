@@ -180,7 +180,17 @@ def test_server_reports_taken_metrics_port(sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = refused(DATABASE_URL=f"sqlite:///{sqlite_template}", METRICS_PORT=str(port))
-    assert ended.splitlines()[-1] == f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"
+    assert (
+        ended.splitlines()[-1]
+        == f"METRICS_PORT: {port} on 127.0.0.1: Address already in use; choose another port"
+    )
+
+
+def test_server_reports_taken_port(sqlite_template: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = refused(DATABASE_URL=f"sqlite:///{sqlite_template}", HOST="127.0.0.1", PORT=str(port))
+    assert ended.splitlines()[-1].startswith(f"PORT: {port} on 127.0.0.1: Address already in use; choose ")
 
 
 def refused(*options: str, **settings: str) -> str:
