@@ -99,7 +99,7 @@ def prepare_database(app: Flask) -> None:
             if "admin" in app.config["SETTINGS"].doors:
                 sys.stdout.write(first_account(current(Database), current(AuditKeys), current(TwoPersons)))
         except DBAPIError as error:
-            raise SystemExit(unusable(current(Database).address, error)) from None
+            raise SystemExit(f"DATABASE_URL: {unusable(current(Database).address, error)}") from None
         except SandboxRefused as refused:  # another process has loaded something else meanwhile
             raise SystemExit(f"sandbox: {refused}") from None
         finally:
