@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from marshmallow import ValidationError
 from marshmallow.fields import Boolean, Float, Integer
 from marshmallow.validate import Length, OneOf, Range, Regexp
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
@@ -59,12 +59,15 @@ GONE: Final = {
 """Former settings, with what replaces them or what to do."""
 
 _LOOPBACK: Final = "127.0.0.1"
-_MADE_BY: Final = "such as: openssl rand -hex 32"
+_FILE: Final = "sqlite:////var/lib/gateway/gateway.db"
+_MADE_BY: Final = "made by: openssl rand -hex 32"
 _RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
 _MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
 _LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
 """The form that ``app/http/limits.py`` reads. It is repeated, as ``app`` imports this module."""
+_SHOWN: Final = 80
+"""Characters of a refused text that are shown."""
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _logger = logging.getLogger(__name__)
 Read = Callable[[str], Any]
@@ -77,8 +80,12 @@ class ConfigError(SystemExit):
 
 
 def _number(kind: type[Integer | Float], least: int, most: int | None = None) -> Read:
-    bounds = Range(least, most, error="must be at least {min}" + (" and at most {max}" if most else ""))
-    return kind(validate=bounds, error_messages={"invalid": "must be a number"}).deserialize
+    reach = f"from {least} to {most}" if most else f"of at least {least}"
+    words = f"must be a {'whole ' if kind is Integer else ''}number {reach}"
+    bounds = Range(least, most, error=words)
+    return kind(
+        validate=bounds, error_messages=dict.fromkeys(("invalid", "too_large", "special"), words)
+    ).deserialize
 
 
 def _one_of(*values: str) -> Read:
@@ -113,14 +120,16 @@ def _feed_ages(text: str) -> tuple[tuple[int, int], ...]:
             raise ValueError(f"must be seconds, and for single chains their ids with seconds, {example}")
         limits[chain] = int(found[2])
         if limits[chain] > 30 * 86_400:
-            raise ValueError("allows no feed to be older than 30 days")
+            raise ValueError("must allow at most 2592000 seconds, which are 30 days")
     return tuple(limits.items())
 
 
 def _limit_storage(text: str) -> str:
     if text != "memory://":
         if not text.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
+            raise ValueError(
+                "must be memory://, or the redis, rediss or unix URL of a Redis, such as redis://:password@host:6379/0"
+            )
         import redis  # noqa: PLC0415  it takes time, which a process without a Redis spares
 
         try:
@@ -139,8 +148,16 @@ def _database(text: str) -> str:
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
-        raise ValueError("must be a sqlite: or postgresql: URL")
+        raise ValueError(f"must be a URL such as {_FILE} or postgresql://user@host/name")
+    if url.get_backend_name() == "sqlite" and _is_in_memory(url):
+        raise ValueError(f"must name a file, which all connections share, such as {_FILE}")
     return url.render_as_string(hide_password=False)
+
+
+def _is_in_memory(url: URL) -> bool:
+    """Whether each connection to SQLite would have an empty database of its own."""
+    name = url.database or ""
+    return name in ("", ":memory:", "file::memory:") or url.query.get("mode") == "memory"
 
 
 def _console_origin(text: str) -> str:
@@ -226,14 +243,17 @@ class Settings:
     )(text.removesuffix("/")))  # fmt: skip
     support_url: str = _from("", _checked(
         lambda text: _MAIL.fullmatch(text) or _is_web_page(text),
-        "must be the https address of a page where users get help, or mailto: and an address",
+        "must be a page where users get help, such as https://example.org/help or mailto:help@example.org",
     ))  # fmt: skip
     refund_url: str = _from("", _checked(
         lambda text: _is_web_page(text.replace("{transfer_id}", "0")),
         "must be an https address such as https://app.example.org/refund?id={transfer_id}",
     ))  # fmt: skip
     doors: tuple[Door, ...] = _from(
-        ALL_DOORS, lambda text: Length(1, error="must name a door")(_each(_one_of(*ALL_DOORS, "wait"))(text))
+        ALL_DOORS,
+        lambda text: Length(1, error=f"must name at least one of: {', '.join((*ALL_DOORS, 'wait'))}")(
+            _each(_one_of(*ALL_DOORS, "wait"))(text)
+        ),
     )
     wait_limit: int | None = _from(None, _number(Integer, 1, 100_000))
     trusted_proxies: int = _from(0, _number(Integer, 0, 16))
@@ -252,7 +272,7 @@ class Settings:
     """By chain; 0 for those that are not named."""
     feed_stale: Literal["warn", "fail"] = _from("warn", _one_of("warn", "fail"))
     webhook_allow_networks: tuple[str, ...] = _from((), _each(_checked(
-        ip_network, "{} is not a network such as 10.0.0.0/8 or fd00::/8"
+        ip_network, "{} must be a network such as 10.0.0.0/8 or fd00::/8, with zeros behind its prefix"
     )))  # fmt: skip
     compat_clients: bool = _from(True, _flag)
     sandbox_controls: bool = _from(False, _flag)
@@ -311,11 +331,22 @@ def load_settings() -> Settings:
             values[name] = read(text)
         except (ValueError, ValidationError) as error:
             words = error.messages[0] if isinstance(error, ValidationError) else error
-            raise ConfigError(f"{name.upper()}: {words}") from None
+            raise ConfigError(f"{name.upper()}: {words}{_given(name, text, str(words))}") from None
     settings = Settings(**values)
     _check_strength(settings)
     _check_databases(settings)
     return settings
+
+
+def _given(name: str, text: str, words: str) -> str:
+    """The refused text behind the words, where they do not repeat it and it may be shown."""
+    if (
+        name in FROM_FILES
+        or "@" in text
+        or any(repr(part.strip()) in words for part in (text, *text.split(",")))
+    ):
+        return ""
+    return f" (now {text!r})" if len(text) <= _SHOWN else f" (now {text[:_SHOWN]!r}…)"
 
 
 def _check_strength(settings: Settings) -> None:
@@ -338,10 +369,12 @@ def _check_databases(settings: Settings) -> None:
     urls = {"DATABASE_URL": settings.database_url, "DATABASE_REPLICA_URL": settings.database_replica_url}
     postgresql = all(url.startswith("postgresql") for url in urls.values() if url)
     if settings.database_replica_url and not postgresql:
-        words = "must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas"
+        words = "must be a postgresql: URL, and DATABASE_URL, too, or unset: only PostgreSQL has replicas"
         raise ConfigError(f"DATABASE_REPLICA_URL: {words}")
     if settings.database_pooler and not postgresql:
-        raise ConfigError("DATABASE_POOLER: needs a postgresql: DATABASE_URL")
+        raise ConfigError(
+            "DATABASE_POOLER: needs a postgresql: DATABASE_URL; set that, or unset DATABASE_POOLER"
+        )
     for name, url in urls.items():
         if settings.database_pooler and url and "options" in make_url(url).query:
             words = "has options, which a pooler does not pass on: set them by ALTER ROLE"
@@ -358,9 +391,12 @@ def _from_file(name: str) -> str | None:
     try:
         value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
     except OSError as error:
-        raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
+        words = f"{file} cannot be read: {error.strerror}: let this user read it, or name another file"
+        raise ConfigError(f"{name}_FILE: {words}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{name}_FILE: {file} is not a text file") from None
+        raise ConfigError(
+            f"{name}_FILE: {file} is not a text file: write the value into it, in UTF-8"
+        ) from None
     if not value.strip():
         # Not the default: otherwise a secret that failed to be mounted would go unnoticed.
         raise ConfigError(f"{name}_FILE: {file} is empty: write the value into it, or unset the variable")
@@ -370,7 +406,9 @@ def _from_file(name: str) -> str | None:
 def _rpc_urls() -> dict[str, str]:
     """The URLs of nodes: every variable of such a name, or the file that ``NAME_FILE`` names."""
     urls = {}
-    read = _checked(_is_http_url, "must be an http or https URL of a node")
+    read = _checked(
+        _is_http_url, "must be the http or https URL of a node, such as https://node.example.org/key"
+    )
     for variable in sorted(filter(_RPC_NAME.fullmatch, os.environ)):
         name = variable.removesuffix("_FILE")
         if not os.environ[variable]:

@@ -69,6 +69,7 @@ from serving.reserved import (
     dispatcher,
     further_addresses,
     purposes,
+    refuse_taken,
     reserved_application,
     unread_answer,
     url_of,
@@ -84,6 +85,8 @@ _HELD = {*ending.STOPPING, signal.SIGQUIT}
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGQUIT}
 # Enough for all connections of a worker, and never less than what the shipped units allow.
 _OPEN_FILES = max(16384, _settings.most_waiting + 5000)
+_HANDED_OVER = {"GUNICORN_FD", "LISTEN_FDS"}
+"""Variables by which a former master or systemd hands over sockets that listen already."""
 _LIMITED_INTERFACES = {"api", "grpcweb"}
 _SHOWN = {METRICS: "/metrics", HEALTH: "/readyz"}
 
@@ -178,7 +181,7 @@ log_to_stderr(_settings.log_format, _settings.log_level)
 def on_starting(server: Any) -> None:
     """Refuse settings that this worker does not support, and a database that cannot be used this way."""
     if server.cfg.is_ssl:
-        sys.exit("certfile: TLS is not supported here; use a proxy in front, see docs/scaling.md")
+        sys.exit("certfile: TLS is not supported here; use a proxy in front (docs/scaling.md)")
     application = server.app.wsgi()
     with application.app_context():
         check_pooler(part_of(application, Database))
@@ -188,9 +191,8 @@ def on_starting(server: Any) -> None:
             check_controls(part_of(application, Database))
         for engine in db.engines.values():
             engine.dispose()
-    if "GUNICORN_FD" not in server.cfg.env_orig:  # else the former master has them
-        for address in _further:
-            address.refuse_if_taken()
+    if not _HANDED_OVER.intersection(server.cfg.env_orig):
+        refuse_taken(_settings, server.cfg.bind)
     _announce_stop(server)
     _hold_signals_of_new_workers(server)
     _end_with_terminal(server)

@@ -81,7 +81,9 @@ def _install() -> None:
         NPM_CI, cwd=WORKSHOP, capture_output=True, text=True, check=False, timeout=SECONDS_TO_INSTALL
     )
     if done.returncode:
-        raise AnvilMissing(f"npm could not install anvil: {done.stderr.strip()[-500:]}")
+        raise AnvilMissing(
+            f"npm could not install anvil: {_one_line(done.stderr)}; let npm reach its registry"
+        )
 
 
 @contextmanager
@@ -212,4 +214,8 @@ def _listening(output: IO[str]) -> str:
         if found := LISTENS.search(line):
             return found[1]
         said.append(line)
-    raise AnvilMissing("anvil did not start: " + "".join(said)[-500:])
+    raise AnvilMissing(f"anvil did not start: {_one_line(''.join(said))}; delete {WORKSHOP}, and try again")
+
+
+def _one_line(output: str) -> str:
+    return " ".join(output.split())[-500:]

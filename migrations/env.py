@@ -13,7 +13,7 @@ from sqlalchemy.types import TypeEngine
 
 from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
-from app.db.schema import applied_migrations, complaint_before_first
+from app.db.schema import applied_migrations, complaint_after_last, complaint_before_first
 from app.db.timeouts import MIGRATION
 from app.db.types import Accounts, Address, ChainIds, ExactInteger, FeeTiers, Hash32, Uint64, UtcTime
 
@@ -61,7 +61,7 @@ def run_online(percent: int) -> None:
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
     on_postgresql = engine.dialect.name == "postgresql"
     changes = _changes_the_schema()
-    applied: list[str] = []
+    done: list[str] = []
     with (
         taking_turns(engine, say) if changes else nullcontext(Turn()) as turn,
         engine.connect().execution_options(**{WRITER: changes}) as connection,
@@ -70,11 +70,12 @@ def run_online(percent: int) -> None:
         def note(step: object, **_: object) -> None:
             """Called for each revision before it is committed."""
             turn.confirm()
-            applied.append(str(step))
+            done.append(str(step))
 
         def attempt() -> None:
             with connection.begin():
-                if complaint := complaint_before_first(applied_migrations(connection)):
+                applied = applied_migrations(connection)
+                if complaint := complaint_before_first(applied) or complaint_after_last(applied):
                     raise CommandError(f"nothing was changed: {complaint}")
             context.configure(
                 connection=connection,
@@ -92,7 +93,7 @@ def run_online(percent: int) -> None:
             again_while_locked(attempt, say)
         finally:
             engine.dispose()
-    if changes and not applied:
+    if changes and not done:
         say("the database is there already: nothing to do")
 
 

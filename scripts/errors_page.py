@@ -13,7 +13,7 @@ def main() -> None:
     """Write everything from the heading *Codes* on again."""
     before, heading, _ = PAGE.read_text(encoding="utf-8").partition("## Codes\n")
     if not heading:
-        raise SystemExit(f"{PAGE} has no heading Codes")
+        raise SystemExit(f"{PAGE} has no heading Codes: write it")
     PAGE.write_text(f"{before}{catalogue()}\n", encoding="utf-8")
 
 

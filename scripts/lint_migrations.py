@@ -117,7 +117,7 @@ def _squawk(revision: str, sql: str) -> Iterator[Complaint]:
         options = ["--reporter", "json", "--pg-version", OLDEST_POSTGRESQL, "--no-assume-in-transaction"]
         done = subprocess.run([program, *options, file], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or not done.stdout.strip():
-        raise SystemExit(f"squawk ended with {done.returncode}: {done.stderr}")
+        raise SystemExit(f"squawk ended with {done.returncode}: {done.stderr.strip()}; correct the migration")
     lines = sql.splitlines()
     for said in json.loads(done.stdout):
         yield Complaint(revision, said["rule_name"], said["message"], lines[said["line"]])

@@ -44,7 +44,11 @@ def _code(root: Path, version: str) -> str | None:
 
 def _tree(root: Path, _version: str) -> str | None:
     changed = _git(root, "status", "--porcelain").splitlines()
-    return f"the tree has {len(changed)} changes that are not committed" if changed else None
+    return (
+        f"the tree has {len(changed)} changes that are not committed: commit or stash them"
+        if changed
+        else None
+    )
 
 
 def _entry(root: Path, version: str) -> str | None:
@@ -55,7 +59,7 @@ def _entry(root: Path, version: str) -> str | None:
     try:
         date.fromisoformat(entries[0][2])
     except ValueError:
-        return f"CHANGELOG.md: {entries[0][2]} is not a date such as 2026-11-30"
+        return f"CHANGELOG.md: {entries[0][2]} must be a date such as 2026-11-30"
     unreleased = text[: entries[0].start()].partition("## [Unreleased]")[2]
     if unreleased.strip():
         return f"CHANGELOG.md: Unreleased must be empty: what is there belongs to {version}"
@@ -66,7 +70,11 @@ def _entry(root: Path, version: str) -> str | None:
 
 
 def _tag(root: Path, version: str) -> str | None:
-    return f"the tag v{version} is taken" if _git(root, "tag", "--list", f"v{version}") else None
+    return (
+        f"the tag v{version} is taken: choose the next version"
+        if _git(root, "tag", "--list", f"v{version}")
+        else None
+    )
 
 
 def _git(root: Path, *words: str) -> str:

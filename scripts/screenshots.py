@@ -78,7 +78,7 @@ def printed(process: subprocess.Popen[str]) -> tuple[str, str]:
             address = found[1]
         if found := re.search(r"password  (\S+) ", line):
             return address, found[1]
-    raise SystemExit("the gateway did not start")
+    raise SystemExit("the gateway did not start: make run says why")
 
 
 def request_estimates(base: str) -> None:
@@ -118,7 +118,9 @@ def take(page: Page, url: str, name: str) -> None:
     """
     answer = page.goto(url)
     if answer is None or not answer.ok:
-        raise SystemExit(f"{url} answered {answer and answer.status}")
+        raise SystemExit(
+            f"{url} answered {answer and answer.status}: correct PAGES in scripts/screenshots.py"
+        )
     page.wait_for_timeout(400)  # the chart draws itself
     page.screenshot(path=IMAGES / name)
     sys.stdout.write(f"docs/images/{name}\n")

@@ -45,6 +45,7 @@ from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.cli.terminal import cli_actor
+from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.models import db
@@ -103,8 +104,7 @@ def database_of(app: Flask) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            url = shown_url(app.config["SQLALCHEMY_DATABASE_URI"])
-            raise SystemExit(f"DATABASE_URL: {url}: {str(error.orig).strip().splitlines()[0]}") from None
+            raise SystemExit(f"DATABASE_URL: {unusable(current(Database).address, error)}") from None
         finally:
             for engine in db.engines.values():
                 engine.dispose()
@@ -273,8 +273,6 @@ def main(progress: Progress) -> None:
     logging.getLogger(load_settings.__module__).addFilter(Once())
     with logs_below(progress):
         settings = load_settings()
-        if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
-            raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")
         if not settings.web_concurrency:
             os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
         check_address(settings)

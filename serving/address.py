@@ -45,11 +45,13 @@ class Address:
         try:
             error = self._complaint()
         except socket.gaierror as unknown:
-            raise SystemExit(f"HOST: {self.host}: {unknown.strerror}") from None
+            raise SystemExit(f"HOST: {self.host}: {unknown.strerror}; set one such as {HOST}") from None
         if error is None:
             return
         if error.errno == errno.EADDRNOTAVAIL:
-            raise SystemExit(f"HOST: {self.host} is not an address of this machine")
+            raise SystemExit(
+                f"HOST: {self.host} is not an address of this machine: set one such as 127.0.0.1"
+            )
         remedy = f"choose another port, such as {self.setting}={self._free_port()} {command}".rstrip()
         raise SystemExit(f"{self.setting}: {self.port} on {self.host}: {error.strerror}; {remedy}")
 

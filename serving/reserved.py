@@ -94,6 +94,17 @@ def further_addresses(settings: Settings) -> list[Address]:
     return found
 
 
+def refuse_taken(settings: Settings, bound: Sequence[str]) -> None:
+    """Refuse a port of the settings that is in use.
+
+    :param bound: where gunicorn will listen: its own option ``--bind`` can name other addresses.
+    :raises SystemExit: with the setting to change.
+    """
+    for address in (Address(settings.host, settings.port), *further_addresses(settings)):
+        if address.bind in bound:
+            address.refuse_if_taken()
+
+
 def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[int, str]:
     """The purposes of the listeners that are not for callers, by their number.
 

@@ -34,9 +34,11 @@ def stored_key(file: Path) -> str:
             _make(file)
             key = file.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise KeyFileUnusable(f"{file} cannot be used: {error.strerror}") from None
+        raise KeyFileUnusable(
+            f"{file} cannot be used: {error.strerror}: let this user read and write it"
+        ) from None
     except UnicodeDecodeError:
-        raise KeyFileUnusable(f"{file} does not contain a key") from None
+        raise KeyFileUnusable(f"{file} does not contain a key: restore it from a backup") from None
     if not key:
         raise KeyFileUnusable(f"{file} is empty: delete it and start again")
     return key

@@ -155,7 +155,7 @@ def archive_audit(
         if not found.count:
             return None
         if file.exists() and not filecmp.cmp(draft, file, shallow=False):
-            raise ArchiveRefused(f"{file} exists and has other records")
+            raise ArchiveRefused(f"{file} exists and has other records; choose another name")
         draft.replace(file)
         _sync(file.parent)
     finally:
@@ -164,7 +164,7 @@ def archive_audit(
         subject, detail = f"{UP_TO}{found.head}", f"{found.count} records are in {file.name}"
         record(connection, audit_keys, actor, ARCHIVED, subject, now=database.clock(), detail=detail)
         if _delete_up_to(connection, found.archived + found.count) != found.count:
-            raise ArchiveRefused("other records were archived meanwhile")
+            raise ArchiveRefused("other records were archived meanwhile; run the command again")
     return found
 
 
@@ -200,4 +200,6 @@ def _archived(files: Iterable[Path]) -> Iterator[SealedRecord]:
                 try:
                     yield read_exported(line)
                 except ValueError:
-                    raise RecordUnreadable(f"line {number} of {file} is no record") from None
+                    raise RecordUnreadable(
+                        f"line {number} of {file} is no record: give files of flask audit archive"
+                    ) from None

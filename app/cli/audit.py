@@ -87,7 +87,9 @@ def _heads(heads: Iterable[str]) -> dict[int, bytes]:
             )
         record_id, mac = int(match[1]), bytes.fromhex(match[2])
         if noted.setdefault(record_id, mac) != mac:
-            raise click.BadParameter(f"two different heads were given for record {record_id}")
+            raise click.BadParameter(
+                f"must not have two different heads for record {record_id}: leave one out"
+            )
     return noted
 
 
@@ -172,7 +174,7 @@ def verify(
     noted = _heads([*heads, *logged, *anchored])
     found = verify_audit(current(Database), current(AuditKeys), noted, archives)
     if found.fault is not None:
-        raise Refusal(f"{found.fault} (valid up to {found.head})")
+        raise Refusal(f"{found.fault} (valid up to {found.head}); see docs/audit.md")
     say(f"verified records: {found.count}; head {found.head}")
     if found.archived:
         say(f"records 1 to {found.archived} are archived: --archive verifies them, too")
@@ -199,8 +201,10 @@ def archive(before: datetime, file: Path) -> None:
     """
     try:
         found = archive_audit(current(Database), current(AuditKeys), before, file, actor=cli_actor())
-    except (ArchiveRefused, OSError) as refused:
-        raise Refusal(f"nothing was archived: {refused}") from None
+    except ArchiveRefused as refused:
+        raise Refusal(f"nothing was archived: {refused}; see docs/audit.md") from None
+    except OSError as error:
+        raise Refusal(f"nothing was archived: {file}: {error.strerror}; choose another place") from None
     if found is None:
         say("no records are from before that time")
     else:
@@ -239,7 +243,7 @@ def show(record_id: int) -> None:
     with _reading():
         entry = show_audit(current(Database), record_id)
     if entry is None:
-        raise Refusal(f"there is no record {record_id}")
+        raise Refusal(f"there is no record {record_id}; flask --app wsgi audit list shows the newest")
     row = entry.record
     origin = f"{row.source}, {row.address}" if row.address else row.source
     say(f"{row.id}  {_shown(row.at)}  {row.actor} ({origin})  {row.action}  {row.subject}")

@@ -14,7 +14,7 @@ COMMANDS: Final = {
     "audit": "app.cli.audit",
     "backfill": "app.cli.events",
     "backup": "app.cli.database",
-    "db": "flask_migrate.cli",
+    "db": "app.cli.migrations",
     "deliver": "app.cli.deliver",
     "events": "app.cli.events",
     "evidence": "app.cli.evidence",

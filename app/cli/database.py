@@ -16,7 +16,8 @@ from flask.cli import with_appcontext
 from msgspec import Struct
 from sqlalchemy import URL
 
-from app.cli.terminal import Refusal, say
+from app.cli.terminal import Refusal, Told, say
+from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.schema import newest_schema
 from app.http.application import current
@@ -58,11 +59,13 @@ def back_up(url: URL, target: Path) -> Backup:
             made = Backup(draft.stat().st_size, _checked(draft))
             _appear(draft, target)
     except FileExistsError:
-        raise BackupRefused(f"{target} was made meanwhile: nothing is overwritten") from None
+        raise BackupRefused(
+            f"{target} was made meanwhile: nothing is overwritten; choose another name"
+        ) from None
     except OSError as error:
-        raise BackupRefused(f"{target} cannot be written: {error.strerror}") from None
+        raise BackupRefused(f"{target} cannot be written: {error.strerror}; choose another place") from None
     except sqlite3.Error as error:
-        raise BackupRefused(f"the backup failed: {error}") from None
+        raise BackupRefused(f"nothing was backed up: {unusable(str(url), error)}") from None
     return made
 
 
@@ -74,7 +77,7 @@ def _file_of(url: URL) -> Path:
         )
     file = Path(url.database or "")
     if not file.is_file():
-        raise BackupRefused(f"{file} does not exist; check DATABASE_URL")
+        raise BackupRefused(f"{file} does not exist: correct DATABASE_URL")
     return file
 
 
@@ -109,13 +112,17 @@ def _checked(draft: Path) -> str:
     with closing(sqlite3.connect(draft)) as copy:
         (found,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
-            raise BackupRefused(f"the database is damaged: {found}")
+            raise BackupRefused(
+                f"the database is damaged: {found}; restore a backup (docs/operations.md#back-up-and-restore)"
+            )
         try:
             revisions = [name for (name,) in copy.execute("SELECT version_num FROM alembic_version")]
         except sqlite3.OperationalError:
             revisions = []
     if not revisions:
-        raise BackupRefused("the database was never migrated; check DATABASE_URL")
+        raise BackupRefused(
+            "the database was never migrated: run flask --app wsgi db upgrade, or correct DATABASE_URL"
+        )
     return ", ".join(sorted(revisions))
 
 
@@ -142,7 +149,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-@click.command("backup")
+@click.command("backup", cls=Told)
 @click.argument("file", type=click.Path(path_type=Path))
 @with_appcontext
 def backup(file: Path) -> None:

@@ -11,11 +11,9 @@ from flask import current_app
 from flask.cli import with_appcontext
 
 from app.audit.keys import AuditKeys
-from app.cli.terminal import Refusal, say, stop_signals, tell_stopped
+from app.cli.terminal import Refusal, Told, check_database, say, stop_signals, tell_stopped
 from app.db.connections import check_connections
 from app.db.database import Database
-from app.db.pooler import pooler_complaint
-from app.db.schema import database_complaint
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
 from app.observability.heartbeat import Heartbeat
@@ -27,7 +25,7 @@ from app.webhooks.sender import Sender
 _log = logging.getLogger("app.sender")
 
 
-@click.command("deliver")
+@click.command("deliver", cls=Told)
 @click.option("--once", is_flag=True, help="Send what is due now, and end.")
 @with_appcontext
 def deliver(once: bool) -> None:
@@ -40,10 +38,7 @@ def deliver(once: bool) -> None:
     snapshots = current(SnapshotSource)
     audit_keys = current(AuditKeys)
     allowed = current(AllowedNetworks)
-    if complaint := database_complaint(database):
-        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(database):
-        raise Refusal(complaint)
+    check_database(database)
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
     check_connections(database)
@@ -67,7 +62,9 @@ async def _send(
     try:
         poster = Poster(resolver, allowed)
     except OSError as error:
-        raise Refusal(f"SSL_CERT_FILE: is not a file of certificates in PEM: {error.strerror}") from None
+        raise Refusal(
+            f"SSL_CERT_FILE: must be a file of certificates in PEM: {error.strerror or error}"
+        ) from None
     sender = Sender(database, snapshots, audit_keys, poster)
     loop = asyncio.get_running_loop()
     for number in stop_signals():

@@ -210,7 +210,7 @@ def retract(
         raise click.UsageError("use either --id, or --token with --since")
     subject = _subject(**about)
     if subject and not event_ids:
-        raise click.UsageError("--transfer, --chain and --route can be used with --id only")
+        raise click.UsageError("--transfer, --chain and --route can be used with --id only; leave them out")
     database = current(Database)
     audit_keys = current(AuditKeys)
     try:

@@ -8,9 +8,8 @@ from typing import Final
 
 import click
 import orjson
-from flask.cli import AppGroup
 
-from app.cli.terminal import say
+from app.cli.terminal import ToldGroup, say
 from app.db.database import Database
 from app.db.schema import database_complaint
 from app.http.application import current
@@ -145,7 +144,7 @@ VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 
 _HASH: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
-evidence = AppGroup("evidence", help="Evidence of refunds.")
+evidence = ToldGroup("evidence", help="Evidence of refunds.")
 
 
 class _Unusable(Exception):
@@ -193,7 +192,7 @@ def _explained(transfer_id: TransferId) -> RefundExplanation:
     database = current(Database)
     snapshots = current(SnapshotSource)
     if complaint := database_complaint(database):
-        raise _Unusable(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+        raise _Unusable(complaint)
     try:
         return refund_evidence(database, snapshots, transfer_id)
     except GatewayError as error:

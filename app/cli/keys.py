@@ -16,6 +16,7 @@ from app.credentials.rules.credential import CredentialState
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import (
     CredentialRefused,
+    NoCredential,
     TokenRecord,
     list_keys,
     list_tokens,
@@ -96,8 +97,8 @@ def revoke_api_key(name: str) -> None:
     """Revoke the key NAME. Every process refuses it within CONFIG_MAX_AGE_SECONDS."""
     try:
         revoked_at = revoke_key(current(Database), current(AuditKeys), name, actor=cli_actor())
-    except CredentialRefused as refused:
-        raise Refusal(f"{refused}; the names are listed by: flask --app wsgi api-keys list") from None
+    except NoCredential as refused:
+        raise Refusal(f"{refused}: flask --app wsgi api-keys list") from None
     say(f"{name} was revoked at {time(revoked_at)}")
 
 
@@ -182,6 +183,8 @@ def revoke_ingest_token(name: str, key_id: str | None) -> None:
     parts = current(Database), current(AuditKeys), current(EnvironmentTokens)
     try:
         revoked_at = revoke_token(*parts, name, actor=cli_actor(), key_id=key_id)
+    except NoCredential as refused:
+        raise Refusal(f"{refused}: flask --app wsgi ingest-tokens list") from None
     except CredentialRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"{name} was revoked at {time(revoked_at)}")

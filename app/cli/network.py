@@ -64,7 +64,7 @@ def import_(
     if (file is None) == (from_configs is None):
         raise click.UsageError("give a FILE with a network document, or --from-configs FILE")
     if print_only and from_configs is None:
-        raise click.UsageError("--print can be used with --from-configs only")
+        raise click.UsageError("--print can be used with --from-configs only; leave it out")
     try:
         document = file.read() if file is not None else _from_configs(from_configs)
         if print_only:

@@ -160,7 +160,7 @@ def reencrypt_(unnamed: str | None) -> None:
     """
     settings = current_app.config["SETTINGS"]
     if not settings.secret_key:
-        raise Refusal("SECRET_KEY is not set; nothing was changed")
+        raise Refusal("SECRET_KEY is not set: set the one of the gateway; nothing was changed")
     keys = CodeKeys(settings.secret_key, settings.secret_keys_old)
     name = {"oldest": keys.oldest, "present": keys.present, None: None}[unnamed]
     try:
@@ -173,7 +173,10 @@ def reencrypt_(unnamed: str | None) -> None:
     say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
     if done.unreadable:
         emails = ", ".join(done.unreadable)
-        raise Refusal(f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {emails}")
+        raise Refusal(
+            f"the secrets of {emails} need a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: add it "
+            "to the latter, or run operators reset-second-factor EMAIL"
+        )
 
 
 def _parts() -> tuple[Database, AuditKeys, TwoPersons]:

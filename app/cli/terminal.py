@@ -12,16 +12,16 @@ from datetime import datetime
 from typing import Any
 
 import click
-from flask.cli import AppGroup, with_appcontext
+from flask.cli import AppGroup, ScriptInfo, with_appcontext
 
 from app.accounts.services.proposals import ReasonMissing, SecondPersonNeeded
 from app.audit.keys import AuditKeyUnusable
 from app.audit.rules.records import Actor, Source
+from app.db.complaints import is_operators, unusable
 from app.db.database import Database
 from app.db.pooler import pooler_complaint
 from app.db.schema import database_complaint
-from app.db.writes import is_unavailable
-from app.http.application import current
+from app.http.application import current, part_of
 from app.values.times import rfc3339
 from app.values.wire_values import printable
 
@@ -92,27 +92,39 @@ break_glass = click.option(
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""
 
 
-class _NeedsData(click.Command):
-    """A command that needs a migrated database. Without one, or when it fails, it ends with a message instead
-    of a traceback.
-    """
+class Told(click.Command):
+    """A command that says in one line why the database, the disk or a key does not let it go on."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AuditKeyUnusable as unusable_key:
+            raise Refusal(f"{unusable_key}; nothing was changed") from None
+        except (SecondPersonNeeded, ReasonMissing) as refused:
+            raise Refusal(f"{refused}; nothing was changed") from None
+        except OSError as error:
+            if not is_operators(error):
+                raise
+            where = error.filename or "output"
+            raise Refusal(f"{where}: {error.strerror}: mend that, and run the command again") from None
+        except Exception as error:
+            if not is_operators(error):
+                raise
+            database = part_of(ctx.ensure_object(ScriptInfo).load_app(), Database)
+            raise Refusal(unusable(database.address, error)) from None
+
+
+class ToldGroup(Told, AppGroup):
+    """A group of such commands."""
+
+
+class _NeedsData(Told):
+    """Such a command that needs a migrated database."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if self.needs_data(ctx):
-            _check_database()
-        try:
-            return super().invoke(ctx)
-        except AuditKeyUnusable as unusable:
-            raise Refusal(f"{unusable}; nothing was changed") from None
-        except (SecondPersonNeeded, ReasonMissing) as refused:
-            raise Refusal(f"{refused}; nothing was changed") from None
-        except Exception as error:
-            if not is_unavailable(error):
-                raise
-            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            raise Refusal(
-                f"the database cannot be reached or is locked ({cause}); run the command again"
-            ) from None
+            _check_for_command()
+        return super().invoke(ctx)
 
     def needs_data(self, ctx: click.Context) -> bool:
         """Whether these arguments need the database."""
@@ -128,9 +140,15 @@ class CheckedCommand(_NeedsData):
 
 
 @with_appcontext
-def _check_database() -> None:
+def _check_for_command() -> None:
     current(Database).work_as_command()
-    if complaint := database_complaint(current(Database)):
-        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(current(Database)):
+    check_database(current(Database))
+
+
+def check_database(database: Database) -> None:
+    """Refuse a database that this version, or these settings, cannot use.
+
+    :raises Refusal: with what to do.
+    """
+    if complaint := database_complaint(database) or pooler_complaint(database):
         raise Refusal(complaint)

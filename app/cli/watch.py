@@ -17,11 +17,9 @@ from flask import current_app
 from flask.cli import with_appcontext
 from msgspec import Struct, field
 
-from app.cli.terminal import Refusal, say, stop_signals, table, tell_stopped
+from app.cli.terminal import Refusal, Told, check_database, say, stop_signals, table, tell_stopped
 from app.db.connections import check_connections
 from app.db.database import Database
-from app.db.pooler import pooler_complaint
-from app.db.schema import database_complaint
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.network.snapshot import SnapshotSource
@@ -209,7 +207,7 @@ NOTICE_SECONDS: Final = 0.2
 _log = logging.getLogger("app.watcher")
 
 
-@click.command("watch")
+@click.command("watch", cls=Told)
 @click.option("--chain", "chains", type=int, multiple=True, help="Only this chain. May be repeated.")
 @click.option("--check", is_flag=True, help="Check each chain and each of its URLs, and read nothing.")
 @click.option("--status", is_flag=True, help="Show how far each chain has been read by any watcher.")
@@ -226,10 +224,7 @@ def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: 
     database = current(Database)
     snapshots = current(SnapshotSource)
     intake = current(Intake)
-    if complaint := database_complaint(database):
-        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(database):
-        raise Refusal(complaint)
+    check_database(database)
     try:
         only = _only(snapshots, chains)
         if check:
@@ -245,7 +240,7 @@ def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: 
 def _only(snapshots: SnapshotSource, chains: tuple[int, ...]) -> frozenset[ChainId] | None:
     only = frozenset(map(ChainId, chains)) or None
     if unknown := sorted((only or frozenset()) - watch_terms(snapshots).keys()):
-        raise Refusal(f"chain {unknown[0]} is not watched: it has no watch_from_block in the configuration")
+        raise Refusal(f"chain {unknown[0]} is not watched: set its watch_from_block (docs/network.md#chains)")
     return only
 
 

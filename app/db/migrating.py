@@ -257,7 +257,8 @@ def requested_percent(arguments: Mapping[str, str]) -> int:
     for name, given in arguments.items():
         if name != PERCENT or not _ONE_TO_HUNDRED.fullmatch(given):
             raise CommandError(
-                f"-x {name}={given}: the only argument is {PERCENT}=N, a whole number from 1 to 100: "
+                f"-x {name}={given}: the only argument is {PERCENT}=N, a whole number from 1 to 100 "
+                "such as 5: "
                 "how much of the time the upgrade may work at rows"
             )
     return int(arguments.get(PERCENT, HALF))

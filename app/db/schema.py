@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, DateTime, String, Text, cast, column, func, inspect, select, table
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.models import SchemaFloor
@@ -131,11 +132,14 @@ def schema_complaint(
     there = [_number(revision) for revision in applied]
     if len(there) != 1 or there[0] is None or there[0] < _known(oldest):
         needs = newest if oldest == newest else f"{oldest} to {newest}"
-        return f"migrations: the database has revision {said}, this version needs {needs}"
+        return (
+            f"migrations: the database has revision {said}, this version needs {needs}: "
+            "run flask --app wsgi db upgrade, or correct DATABASE_URL"
+        )
     if there[0] > _known(newest) and (too_new := [floor for floor in floors if not _reaches(newest, floor)]):
         return (
             f"migrations: the database has revision {said}, which needs a version that knows {max(too_new)}; "
-            f"this one knows {newest}"
+            f"this one knows {newest}: use a newer version, or correct DATABASE_URL"
         )
     return None
 
@@ -149,6 +153,18 @@ def complaint_before_first(applied: Set[str]) -> str | None:
     return (
         f"the database has revision {', '.join(sorted(applied))}, which no release since 1.0.0 made: first"
         " run `flask --app wsgi db upgrade` of release 1.0.1 (docs/operations.md#take-over)"
+    )
+
+
+def complaint_after_last(applied: Set[str]) -> str | None:
+    """Which version migrates a database that has a revision which this one does not know; None where it has
+    none.
+    """
+    if not is_ahead(applied):
+        return None
+    return (
+        f"the database has revision {', '.join(sorted(applied))}, which this version does not know: run this "
+        "with the version that made it (docs/operations.md#roll-back)"
     )
 
 
@@ -173,15 +189,16 @@ def _number(revision: str) -> int | None:
 
 
 def unreachable(error: SQLAlchemyError) -> str:
+    """The same for ``/readyz``, where everybody may read it."""
     return f"the database cannot be reached ({type(error).__name__})"
 
 
 def database_complaint(database: Database) -> str | None:
-    """Why this code cannot use the database, in words for its operator; None when it can."""
+    """Why this code cannot use the database, and what to do, for its operator; None when it can."""
     try:
         return schema_complaint_of(database)
     except SQLAlchemyError as error:
-        return unreachable(error)
+        return unusable(database.address, error)
 
 
 def schema_complaint_of(database: Database) -> str | None:

@@ -121,7 +121,7 @@ def room_for(engine: Engine, tables: Sequence[Table]) -> Room:
     if room.free is not None and room.free < room.needed:
         raise NoSecondSchema(
             f"this needs about {in_words(room.needed)} of disk in {file.parent}, where "
-            f"{in_words(room.free)} are free"
+            f"{in_words(room.free)} are free: make room, and run the command again"
         )
     return room
 
@@ -132,7 +132,9 @@ def in_words(size: int) -> str:
 
 def _refuse_without_rights(connection: Connection) -> None:
     if is_read_only(connection):
-        raise NoSecondSchema("this needs a database that accepts writes: it is a standby or read-only")
+        raise NoSecondSchema(
+            "this needs a database that accepts writes, not a standby: set DATABASE_URL to the primary"
+        )
     role, name, may_use = connection.execute(_RIGHTS, {"schema": SCHEMA}).one()
     if may_use:
         return
@@ -147,7 +149,7 @@ def _file_of(connection: Connection) -> Path:
     """The database's file as SQLite itself calls it: by one name, whatever links lead there."""
     *_, file = connection.exec_driver_sql("PRAGMA database_list").first() or ("",)
     if not file:
-        raise NoSecondSchema("this needs a database in a file")
+        raise NoSecondSchema("this needs a database in a file: set DATABASE_URL to one")
     return Path(file)
 
 
@@ -215,7 +217,9 @@ def _only_one(file: Path) -> Iterator[None]:
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise NoSecondSchema(f"this needs a file {file}: {error.strerror}") from None
+        raise NoSecondSchema(
+            f"this needs a file {file}: {error.strerror}: let this user write there"
+        ) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -54,7 +54,7 @@ def read_document(text: bytes) -> Document:
     try:
         data = loads(text)
     except UnreadableJson as error:
-        raise NetworkRefused((f"the document {error}",)) from None
+        raise NetworkRefused((f"the document {error}: correct it there",)) from None
     return read_rows(data)
 
 

@@ -58,7 +58,7 @@ def document_from_configs(text: bytes) -> FromConfigs:
     try:
         answer = loads(text)
     except UnreadableJson as error:
-        raise NetworkRefused((f"the answer {error}",)) from None
+        raise NetworkRefused((f"the answer {error}: give the whole answer, as it came",)) from None
     try:
         document = _document(answer)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -67,7 +67,9 @@ def document_from_configs(text: bytes) -> FromConfigs:
             if isinstance(error, KeyError)
             else f"a value has an unexpected form ({error})"
         )
-        raise NetworkRefused((f"not an answer of getTransferConfigsForAll: {lacking}",)) from None
+        raise NetworkRefused(
+            (f"not an answer of getTransferConfigsForAll: {lacking}; give the whole answer, as it came",)
+        ) from None
     rows = read_rows(document)
     return FromConfigs(document, tuple(differences(answer, configs_answer(rows))))
 

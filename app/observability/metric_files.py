@@ -82,8 +82,8 @@ def files_of_this_server() -> MetricFiles:
     try:
         files = begin(place)
     except OSError as error:
-        text = f"METRICS_PORT: no directory for metrics can be made in {place}: {error.strerror}"
-        raise SystemExit(text) from None
+        words = f"no directory for metrics can be made in {place}: {error.strerror}"
+        raise SystemExit(f"METRICS_PORT: {words}: let this user write there, or unset METRICS_PORT") from None
     files.count_here()
     return files
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.audit.keys import AuditKeys
 from app.audit.rules.records import SANDBOX_LOADED, Actor
 from app.audit.services import record, record_separately
+from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_within
@@ -129,8 +130,8 @@ def check_controls(database: Database) -> None:
     try:
         with reading(database.engine) as connection:
             made_up = is_sandbox(connection)
-    except SQLAlchemyError:
-        made_up = False
+    except SQLAlchemyError as error:
+        raise SystemExit(f"SANDBOX_CONTROLS: {unusable(database.address, error)}") from None
     if not made_up:
         raise SystemExit(
             "SANDBOX_CONTROLS: the database of DATABASE_URL is not a sandbox: unset SANDBOX_CONTROLS, or set "

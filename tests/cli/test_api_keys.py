@@ -63,7 +63,10 @@ def test_created_key_has_given_scopes_and_limit(app: Flask) -> None:
         (("create", "wallet"), "the name wallet is already used"),
         (("create", "other", "--limit", "often"), "'often' is not a limit"),
         (("create", "other", "--scope", "all"), "'all' is not one of"),
-        (("revoke", "nobody"), "there is no API key nobody; the names are listed by"),
+        (
+            ("revoke", "nobody"),
+            "there is no API key nobody; choose one from the list: flask --app wsgi api-keys",
+        ),
     ],
 )
 def test_bad_key_is_refused(app: Flask, words: tuple[str, ...], complaint: str) -> None:

@@ -130,7 +130,10 @@ def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:
     assert run(app, "audit", "verify", "--head", "1:abc").exit_code == 2
     assert run(app, "audit", "list", "--since", "yesterday").exit_code == 2
     missing = run(app, "audit", "show", "1")
-    assert (missing.exit_code, missing.stderr) == (1, "Error: there is no record 1\n")
+    assert (missing.exit_code, missing.stderr) == (
+        1,
+        "Error: there is no record 1; flask --app wsgi audit list shows the newest\n",
+    )
 
 
 def test_record_cannot_steer_the_terminal(app: Flask, audited: Audited) -> None:

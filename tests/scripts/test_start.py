@@ -186,7 +186,10 @@ def test_only_an_embedded_database_gets_a_sandbox(postgres_url: str) -> None:
 def test_prepare_database_reports_impossible_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
-    with pytest.raises(SystemExit, match=r"^DATABASE_URL: .*file/gateway.db: unable to open database file$"):
+    with pytest.raises(
+        SystemExit,
+        match=r"^DATABASE_URL: .*file/gateway.db cannot be used .unable to open .*: make its folder",
+    ):
         prepare_database(app, Progress("Starting"))
 
 

@@ -185,6 +185,13 @@ def test_server_reports_taken_metrics_port(sqlite_template: Path) -> None:
     assert ended.splitlines()[-1].startswith(f"{said}METRICS_PORT=")
 
 
+def test_server_reports_taken_port(sqlite_template: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = refused(DATABASE_URL=f"sqlite:///{sqlite_template}", HOST="127.0.0.1", PORT=str(port))
+    assert ended.splitlines()[-1].startswith(f"PORT: {port} on 127.0.0.1: Address already in use; choose ")
+
+
 def refused(*options: str, **settings: str) -> str:
     """What a server prints that does not start."""
     ended = ended_server(*options, **settings)

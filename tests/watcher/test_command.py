@@ -77,7 +77,7 @@ def test_status_before_first_reading(open_app: OpenApp) -> None:
 def test_unwatched_chain_is_refused(open_app: OpenApp) -> None:
     done = run(open_app, {}, "--chain", "2")
     assert done.exit_code == 1
-    assert "chain 2 is not watched: it has no watch_from_block" in done.output
+    assert "chain 2 is not watched: set its watch_from_block" in done.output
 
 
 def test_watcher_does_not_start_without_database(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:

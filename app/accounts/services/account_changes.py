@@ -222,7 +222,9 @@ def _plan(connection: Connection, request: AccountRequest) -> _AccountPlan:
     subject = f"operator {request.email}"
     if request.action is AccountAction.CREATE:
         if before is not None:
-            raise AccountRefused(f"an account {request.email} already exists")
+            raise AccountRefused(
+                f"an account {request.email} already exists; enter another address, or change that account"
+            )
         after = {"email": request.email, "role": request.values["role"], "active": True}
         # Only where true: older proposals, from before this option, must not change.
         after |= {"second_factor_required": True} if _needs_factor(request) else {}

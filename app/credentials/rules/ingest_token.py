@@ -57,7 +57,7 @@ def quota_fault(events: int | None, seconds: int | None) -> str | None:
     if events is None and seconds is None:
         return None
     if events is None or seconds is None:
-        return "a quota needs both a number of events and a number of seconds"
+        return "a quota needs both a number of events and a number of seconds; give both"
     if not 1 <= events <= MAX_EVENTS:
         return f"the events of a quota must be from 1 to {grouped(MAX_EVENTS)} events, not {events}"
     if not 1 <= seconds <= MAX_SECONDS:

@@ -27,6 +27,10 @@ class CredentialRefused(ValueError):
     """Why a key or token is not issued or not revoked, for the administrator."""
 
 
+class NoCredential(CredentialRefused):
+    """There is none of that name."""
+
+
 class Kind(Struct, frozen=True):
     """How keys and tokens differ, where they are issued, revoked and recorded.
 
@@ -121,7 +125,7 @@ def _revoke(
         ]
         if not rows:
             which = f" with the key ID {key_id}" if key_id else ""
-            raise CredentialRefused(f"there is no {kind.word} {name}{which}")
+            raise NoCredential(f"there is no {kind.word} {name}{which}; choose one from the list")
         now = database.clock()
         for row in rows:
             if row.revoked_at is None:

@@ -67,10 +67,14 @@ def retract_ids(
         known = first_acceptances(connection, wanted)
         keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
         if pruned := pruned_targets(connection, ((subject, i) for i in wanted)):
-            raise NothingToRetract(f"{min(pruned)!r} belongs to a pruned transfer and cannot be retracted")
+            raise NothingToRetract(
+                f"{min(pruned)!r} belongs to a pruned transfer and cannot be retracted; leave it out"
+            )
         if missing := [i for i, key in zip(wanted, keys, strict=True) if key is None]:
             where = f" about {subject}" if subject else ""
-            raise NothingToRetract(f"no event{where} has the id {missing[0]!r}")
+            raise NothingToRetract(
+                f"no event{where} has the id {missing[0]!r}; use one that events export shows"
+            )
         return _retract(
             connection, database, audit_keys, [key for key in keys if key is not None], reason, actor
         )
@@ -107,7 +111,7 @@ def retract_reporter(
         if not wanted:
             raise NothingToRetract(
                 f"{reporter!r} has reported nothing since {since.isoformat()}, or only under ids that "
-                "reporters of other limits used, too"
+                "reporters of other limits used, too: check the name and the time, or use --id"
             )
         return _retract(connection, database, audit_keys, wanted, reason, actor)
 
@@ -132,7 +136,7 @@ def _retract(
         changed |= project_retractions(connection, entry, now)
     if pruned := pruned_targets(connection, changed):
         raise NothingToRetract(
-            f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
+            f"this would change {min(pruned)!r}, which was pruned and cannot change any more; leave that out"
         )
     retractions = [entry.event.id for entry in entries]
     retracted = {

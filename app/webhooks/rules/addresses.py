@@ -48,6 +48,9 @@ Azure's agent and metadata, IBM's service endpoints (two), Equinix Metal's metad
 such as 169.254.169.254, 100.100.100.200, 192.0.0.192 and fd00:ec2::254, are special by the registry."""
 
 
+_NOT_PUBLIC: Final = "the address is neither public nor in WEBHOOK_ALLOW_NETWORKS"
+
+
 class AddressRefused(ValueError):
     """Webhooks are not sent to this address; the message says why."""
 
@@ -79,15 +82,15 @@ def checked_addresses(found: Sequence[str], networks: Sequence[Network], *, plai
         if is_allowed(address, networks):
             continue
         if plain:
-            raise AddressRefused("http is for networks that the operator opened")
+            raise AddressRefused("http is only for networks that WEBHOOK_ALLOW_NETWORKS names")
         if not is_public(address):
-            raise AddressRefused("the address is not public")
+            raise AddressRefused(_NOT_PUBLIC)
     return addresses
 
 
 def _read(text: str) -> Address:
     if "%" in text:  # an address of one interface of this machine
-        raise AddressRefused("the address is not public")
+        raise AddressRefused(_NOT_PUBLIC)
     try:
         return ip_address(text)
     except ValueError:

@@ -248,7 +248,10 @@ def _check_address(allowed: AllowedNetworks, target: Target) -> None:
     """Refuse at once an address that each attempt would refuse. Only the sender resolves names."""
     networks = allowed
     if target.plain and not networks:
-        raise SubscriptionRefused("must begin with https", "url")
+        raise SubscriptionRefused(
+            "must begin with https; http is for networks that the operator names in WEBHOOK_ALLOW_NETWORKS",
+            "url",
+        )
     try:
         address = ip_address(target.host)
     except ValueError:

@@ -113,7 +113,7 @@ def test_archive_that_was_changed_is_found(audited: Audited, tmp_path: Path) -> 
     values = json.loads(lines[2])
     for broken in (b"{\n", b"[]\n", b"{}\n", json.dumps(values | {"mac": "x"}).encode(), b"\xff\n"):
         file.write_bytes(lines[0] + lines[1] + broken)
-        assert fault(audited, file) == f"line 3 of {file} is no record"
+        assert fault(audited, file) == f"line 3 of {file} is no record: give files of flask audit archive"
 
 
 def test_beginning_is_not_moved_without_the_key(database: Database, audited: Audited, tmp_path: Path) -> None:

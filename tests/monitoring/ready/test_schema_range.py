@@ -22,6 +22,7 @@ from scripts.start import migrate_database
 
 SetSchema = Callable[..., None]
 
+UPGRADE = "run flask --app wsgi db upgrade, or correct DATABASE_URL"
 NEWER = f"{int(newest_schema()) + 1:04}"
 NEWEST = f"{int(newest_schema()) + 2:04}"
 
@@ -51,7 +52,9 @@ def test_known_schema_is_accepted(applied: str, floors: str) -> None:
 @pytest.mark.parametrize("applied", ["", "0139", "0140 0141", "0146 0147"])
 def test_unknown_schema_is_refused(applied: str) -> None:
     shown = ", ".join(applied.split()) or "none"
-    assert of(applied) == f"migrations: the database has revision {shown}, this version needs 0140 to 0145"
+    assert of(applied) == (
+        f"migrations: the database has revision {shown}, this version needs 0140 to 0145: {UPGRADE}"
+    )
 
 
 @pytest.mark.parametrize("applied", ["0001", "0047", "0047 0140", "head", "²"])
@@ -67,13 +70,13 @@ def test_schema_before_first_release_is_refused(applied: str) -> None:
 def test_too_new_schema_is_refused(floors: str, needed: str) -> None:
     assert of("0147", floors) == (
         f"migrations: the database has revision 0147, which needs a version that knows {needed}; "
-        "this one knows 0145"
+        "this one knows 0145: use a newer version, or correct DATABASE_URL"
     )
 
 
 def test_schema_complaint_names_single_revision() -> None:
     complaint = schema_complaint({"0139"}, set(), oldest="0140", newest="0140")
-    assert complaint == "migrations: the database has revision 0139, this version needs 0140"
+    assert complaint == "migrations: the database has revision 0139, this version needs 0140: " + UPGRADE
 
 
 def test_oldest_schema_is_known() -> None:

@@ -34,13 +34,13 @@ def test_unreadable_authorities_are_reported(open_app: OpenApp, monkeypatch: pyt
     app = open_app(webhook_allow_networks=("127.0.0.0/8",))
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])
     assert done.exit_code == 1
-    assert "SSL_CERT_FILE: is not a file of certificates in PEM: No such file" in done.output
+    assert "SSL_CERT_FILE: must be a file of certificates in PEM: No such file" in done.output
 
 
 @pytest.mark.parametrize("value", ["10.0.0.1/8", "10.0.0.0/8,here"])
 def test_invalid_network_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", value)
-    with pytest.raises(ConfigError, match="is not a network"):
+    with pytest.raises(ConfigError, match="must be a network such as"):
         load_settings()
 
 
