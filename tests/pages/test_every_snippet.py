@@ -53,7 +53,6 @@ NOT_RUN: Final = {
     ("docs/refund-guide.md", "make demo "): "waits for somebody; tests/clients claims by the same snippet",
     ("docs/grpc-web.md", "protoc "): "its plugins download programs when npm installs them",
     ("docs/interface/contracts.md", "domain = "): "a formula; tests/refunds computes it",
-    ("docs/refunds.md", "separator = "): "a formula; tests/refunds computes it",
     ("docs/waiting.md", "status = 0\nloop:"): "no language; the clients of clients/ wait so",
     ("docs/operations.md", "apt-get install --no-install-recommends git"): "needs a fresh Debian",
 }
