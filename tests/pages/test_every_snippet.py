@@ -56,7 +56,6 @@ NOT_RUN: Final = {
     ("docs/grpc-web.md", "protoc "): "its plugins download programs when npm installs them",
     ("docs/ingest.md", "domain = "): "a formula; test_reporting.py computes it",
     ("docs/interface/contracts.md", "domain = "): "a formula; tests/refunds computes it",
-    ("docs/refunds.md", "separator = "): "a formula; tests/refunds computes it",
     ("docs/waiting.md", "status = 0\nloop:"): "no language; the clients of clients/ wait so",
     ("docs/operations.md", "apt-get install --no-install-recommends git"): "needs a fresh Debian",
 }

@@ -15,13 +15,9 @@ from typing import Any
 
 import pytest
 
-from app import create_app
 from app.observability.logs import EntryFormatter
 from app.sandbox.catalogue import RECORDED_TRANSFER
-from app.values.codes import XferStatus
-from tests.applications import close_connections, make_settings
 from tests.deploy.files import free_port
-from tests.feed.services.world import feed
 from tests.grpcweb.node import node
 from tests.serving.server import Server, serving
 from tests.site.snippets import block_of
@@ -30,13 +26,11 @@ ALARMED = block_of("docs/alerts.md", "curl -fsS -H")
 VERSION = block_of("docs/releases.md", '{"err"')
 TEXT_LOG = block_of("docs/logs.md", "2026-11-22T")
 JSON_LOG = block_of("docs/logs.md", '{"time"')
-REQUEST = block_of("docs/refunds.md", '{"withdraw_req"')
-REQUEST_ANSWER = block_of("docs/refunds.md", '{"err":null,"seq_num"')
 METRICS = block_of("docs/metrics.md", "METRICS_PORT")
 EVENT_SOURCE = block_of("docs/waiting.md", "const events = new EventSource")
 STREAM = block_of("docs/waiting.md", "retry: 2000")
 WEBHOOK = block_of("docs/webhooks.md", '{"type": "transfer.status"')
-RUN = [ALARMED, VERSION, TEXT_LOG, JSON_LOG, REQUEST, REQUEST_ANSWER, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
+RUN = [ALARMED, VERSION, TEXT_LOG, JSON_LOG, METRICS, EVENT_SOURCE, STREAM, WEBHOOK]
 
 FOLLOW = f"/v2/transferEvents?transfer_id={RECORDED_TRANSFER}"
 
@@ -137,17 +131,6 @@ def test_a_failure_in_the_log(capsys: pytest.CaptureFixture[str]) -> None:
 def numbered(line: str) -> str:
     """The line with other numbers."""
     return re.sub(r"\d+(\.\d+)?", "N", line)
-
-
-def test_a_refund_is_requested(sqlite_template: Path, tmp_path: Path) -> None:
-    app = create_app(make_settings(f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'gateway.db')}"))
-    with app.app_context():
-        refused: dict[str, Any] = {"id": "refused", "type": "network.status", "at": "2026-05-01T12:00:00Z"}
-        refused |= {"transfer_id": RECORDED_TRANSFER, "xfer_status": XferStatus.BAD_TOKEN}
-        assert not feed(app, refused).refused
-        answer = app.test_client().post("/v2/withdrawLiquidity", json=json.loads(REQUEST.code))
-        close_connections()
-    assert answer.text == REQUEST_ANSWER.code
 
 
 @pytest.mark.system
