@@ -75,7 +75,8 @@ def run_online(percent: int) -> None:
         def attempt() -> None:
             with connection.begin():
                 applied = applied_migrations(connection)
-                if complaint := complaint_before_first(applied) or complaint_after_last(applied):
+                newest = context.script.get_current_head() or ""
+                if complaint := complaint_before_first(applied) or complaint_after_last(applied, newest):
                     raise CommandError(f"nothing was changed: {complaint}")
             context.configure(
                 connection=connection,

@@ -44,7 +44,7 @@ def demonstration() -> Iterator[tuple[Mapping[str, str], str]]:
                 exported = (ROOT / found[1]).read_text()
                 break
         else:
-            raise SystemExit("the demonstration did not start")
+            raise SystemExit("the demonstration did not start: make demo says why")
         yield dict(re.findall(r"^export (\w+)=(\S+)$", exported, re.MULTILINE)), password
     finally:
         process.terminate()
@@ -82,7 +82,7 @@ class Story:
         where, deadline = {"transfer_id": transfer}, time.monotonic() + SECONDS
         while self._client.post(f"{self.base}/v2/getTransferStatus", json=where).json()["status"] != status:
             if time.monotonic() > deadline:
-                raise SystemExit(f"{transfer} does not come to {status}")
+                raise SystemExit(f"{transfer} does not come to {status}: run it again on a quiet machine")
             time.sleep(0.2)
 
     def _sign(self, transaction: Mapping[str, str]) -> None:

@@ -52,8 +52,10 @@ class Address:
             raise SystemExit(
                 f"HOST: {self.host} is not an address of this machine: set one such as 127.0.0.1"
             )
-        remedy = f"choose another port, such as {self.setting}={self._free_port()} {command}".rstrip()
-        raise SystemExit(f"{self.setting}: {self.port} on {self.host}: {error.strerror}; {remedy}")
+        other = f"{self.setting}={self._free_port()} {command}".rstrip()
+        raise SystemExit(
+            f"{self.setting}: {self.port} on {self.host}: {error.strerror}; choose another port, such as {other}"
+        )
 
     def _complaint(self) -> OSError | None:
         """What the system says against it; None where it is free."""

@@ -156,11 +156,13 @@ def complaint_before_first(applied: Set[str]) -> str | None:
     )
 
 
-def complaint_after_last(applied: Set[str]) -> str | None:
+def complaint_after_last(applied: Set[str], newest: str) -> str | None:
     """Which version migrates a database that has a revision which this one does not know; None where it has
     none.
+
+    :param newest: the last of this version's migrations.
     """
-    if not is_ahead(applied):
+    if not is_ahead(applied, newest):
         return None
     return (
         f"the database has revision {', '.join(sorted(applied))}, which this version does not know: run this "
@@ -168,9 +170,10 @@ def complaint_after_last(applied: Set[str]) -> str | None:
     )
 
 
-def is_ahead(applied: Set[str]) -> bool:
+def is_ahead(applied: Set[str], newest: str | None = None) -> bool:
     """Whether the database has a revision that this code does not know: a newer version migrated it."""
-    return any((_number(revision) or 0) > _known(newest_schema()) for revision in applied)
+    last = _known(newest or newest_schema())
+    return any((_number(revision) or 0) > last for revision in applied)
 
 
 def _reaches(newest: str, floor: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eth_account import Account
-from eth_hash.auto import keccak
+from eth_utils.crypto import keccak
 
 from app.transfers.rules.refunds.refund_pb2 import WithdrawMsg
 from app.watcher.rules.logs.contracts import EVENTS

@@ -71,7 +71,7 @@ def test_finished_commit_can_be_released(root: Path) -> None:
         (lambda root: (root / "new.txt").write_text("x"), "the tree has 1 changes"),
         (tag("v1.2.0"), "the tag v1.2.0 is taken"),
         (change("[1.2.0]", "[1.2.1]"), "the entry below Unreleased must be `## [1.2.0] - <date>`"),
-        (change("2026-11-30", "soon"), "soon is not a date"),
+        (change("2026-11-30", "soon"), "soon must be a date"),
         (change("## [Unreleased]\n", "## [Unreleased]\n- More.\n"), "Unreleased must be empty"),
         (change("### Upgrade notes", "### Added"), "1.2.0 has no `### Upgrade notes`"),
     ],

@@ -117,7 +117,7 @@ def test_refusal_replaces_the_progress(settings: dict[str, str]) -> None:
     away = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
     with on_terminal(["env", "TERM=xterm", *START], settings | away) as terminal:
         last = terminal.ended().split("\x1b[2K")[-1]
-    assert last.startswith("DATABASE_URL: postgresql+psycopg://nobody@127.0.0.1:1/none: ")
+    assert last.startswith("DATABASE_URL: the database postgresql+psycopg://nobody@127.0.0.1:1/none cannot ")
     assert terminal.process.returncode == 1
 
 
