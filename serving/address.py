@@ -53,9 +53,8 @@ class Address:
                 f"HOST: {self.host} is not an address of this machine: set one such as 127.0.0.1"
             )
         other = f"{self.setting}={self._free_port()} {command}".rstrip()
-        raise SystemExit(
-            f"{self.setting}: {self.port} on {self.host}: {error.strerror}; choose another port, such as {other}"
-        )
+        where = f"{self.setting}: {self.port} on {self.host}"
+        raise SystemExit(f"{where}: {error.strerror}; choose another port, such as {other}")
 
     def _complaint(self) -> OSError | None:
         """What the system says against it; None where it is free."""
