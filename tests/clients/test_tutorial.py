@@ -98,11 +98,11 @@ def typed_and_shown(blocks: list[Block]) -> tuple[list[Block], dict[int, Block]]
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("copy")
-    for path in ROOT.iterdir():
-        if path.name != "tutorial":
-            (folder / path.name).symlink_to(path)
     file = tmp_path_factory.mktemp("demo") / "printed"
     with held_port() as port, file.open("w") as printed:
+        for path in ROOT.iterdir():  # now .tmp is among them, even in a new copy
+            if path.name != "tutorial":
+                (folder / path.name).symlink_to(path)
         demo = subprocess.Popen(
             shlex.split(START[0].code), cwd=ROOT, env=SETTINGS | {"PORT": str(port)},
             stdout=printed, stderr=subprocess.STDOUT, start_new_session=True,
