@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import Literal
 
 import pytest
@@ -157,6 +158,25 @@ def test_index_is_read_at_first_search(visit: Visit) -> None:
         page.get_by_role("button", name="Search").click()
     page.get_by_role("combobox").fill("quorum")
     expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
+
+
+def test_missing_page_leads_on(visit: Visit) -> None:
+    page = visit.page
+    answer = page.goto(f"{visit.base}/docs/no/such/page/")
+    assert answer
+    assert answer.status == HTTPStatus.NOT_FOUND
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    assert [each.partition(":")[0] for each in visit.complaints] == ["console error"]  # of the status
+    visit.complaints.clear()
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("combobox").fill("quorum")
+    expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
+    page.get_by_role("option").first.click()
+    page.wait_for_url(re.compile(r"/docs/[a-z-]+/.*\?h=quorum"))
+    page.go_back()
+    visit.complaints.clear()
+    page.get_by_role("link", name="index of the documentation").click()
+    page.wait_for_url("**/docs/")
 
 
 def test_light_and_dark(visit: Visit) -> None:
