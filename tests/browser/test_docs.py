@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from config import DOCS_SITE
 from scripts.docs_site.build import OTHERS, ROOT, ensure_site
 from scripts.docs_site.pages import Library
 from tests.browser.conftest import Visit
@@ -20,6 +21,7 @@ OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
 """Long lines of code scroll in their frame."""
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
+LARGE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 360, "height": 800}
 
 COLOUR_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -45,6 +47,9 @@ BROKEN_WORDS = """() => {
   return found;
 }"""
 """Words in tables that are on more than one line."""
+
+MANY = 30
+"""The site has more pages with tables than this."""
 
 LEAST_TEXT = 10.9
 """CSS pixels: the smallest letters of a picture on a phone."""
@@ -91,6 +96,35 @@ PICTURES = """() => {
 }"""
 """What can be read in each picture, and which of its words are cut off. axe-core does not see the colours of
 words that are drawn (SVG): they are compared with the page, which is behind them."""
+
+
+TABLES = """() => [...document.querySelectorAll("article table")].flatMap(table => {
+  const frame = table.closest(".md-typeset__scrollwrap");
+  const name = table.innerText.slice(0, 30);
+  if (!frame) return [`${name}: has no frame`];
+  const hidden = frame.scrollWidth - frame.clientWidth;
+  frame.scrollLeft = frame.scrollWidth;
+  const { left, right } = frame.getBoundingClientRect();
+  const reached = table.getBoundingClientRect().right <= right + 1;
+  frame.scrollLeft = 0;
+  const cells = [...table.querySelectorAll("td, th")];
+  const clipped = cells.filter(each => each.scrollWidth > each.clientWidth + 1);
+  const outside = left < 0 || right > document.documentElement.clientWidth + 1;
+  return [
+    ...(outside ? [`${name}: its frame is outside`] : []),
+    ...(reached ? [] : [`${name}: its end cannot be reached`]),
+    ...(clipped.length ? [`${name}: ${clipped[0].innerText.slice(0, 30)} is cut`] : []),
+    ...(hidden > 1 ? [`${name}: scrolls`] : []),
+    ...(hidden > 1 && !frame.hasAttribute("data-more") ? [`${name}: does not show that it goes on`] : []),
+  ];
+})"""
+"""What is wrong with each table of a page, and which tables are wider than their frames."""
+
+
+def pages_with_tables() -> list[str]:
+    """The paths of such pages below ``/docs/``."""
+    pages = sorted(page for page in DOCS_SITE.rglob("index.html") if "<table>" in page.read_text())
+    return [f"{page.parent.relative_to(DOCS_SITE)}/".removeprefix("./") for page in pages]
 
 
 def pages_with_pictures() -> dict[str, int]:
@@ -261,6 +295,23 @@ def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     assert page.evaluate(BROKEN_WORDS) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     assert accessibility(page) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [LARGE, PHONE], ids=["1440", "390"])
+def test_no_table_is_cut(visit: Visit, size: ViewportSize) -> None:
+    """On a large screen every table is as wide as it needs to be; on a phone it scrolls, and shows that."""
+    visit.page.set_viewport_size(size)
+    wrong: list[str] = []
+    paths = pages_with_tables()
+    assert len(paths) > MANY
+    for path in paths:
+        page = visit.open(f"/docs/{path}")
+        expect(page.locator("article table").first).to_be_visible()
+        expect(page.locator("article :not(.md-typeset__table) > table")).to_have_count(0)
+        found = page.evaluate(TABLES)
+        wrong += [f"{path}: {each}" for each in found if size is LARGE or not each.endswith(": scrolls")]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
