@@ -318,8 +318,8 @@ def test_no_table_is_cut(visit: Visit, size: ViewportSize) -> None:
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
-    expect(page.get_by_role("button", name="TRY").first).to_be_visible(timeout=SLOW)
-    page.wait_for_function("document.querySelector('rapi-doc').shadowRoot.querySelector('nav')?.ariaLabel")
+    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("textbox", name="src_chain_id").first).to_have_value("1")
     assert accessibility(page) == []
     assert page.get_by_role("textbox").count()
     for role in FIELDS:
@@ -328,6 +328,30 @@ def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None
 
 def test_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
-    page.get_by_role("button", name="TRY").first.click()
-    expect(page.get_by_text("Response Status: OK:200")).to_be_visible()
-    expect(page.get_by_text("999395562471907988034").first).to_be_visible()
+    page.get_by_role("button", name="Execute").first.click()
+    answer = page.locator(".live-responses-table")
+    expect(answer.locator(".response-col_status").last).to_contain_text("200")
+    expect(answer.get_by_text("999395562471907988034")).to_be_in_viewport()
+    assert page.get_by_text("[^").count() == 0, "a reader needs no regular expressions"
+
+
+def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
+    visit.page.set_viewport_size(PHONE)
+    page = visit.open("/docs/try/#/Transfers/getTransferConfigs")
+    for name in ("/v2/estimateAmt", "/v2/getTransferStatus", "/v2/webhooks"):
+        expect(page.locator(".opblock-summary-path").filter(has_text=name).first).to_be_visible(timeout=SLOW)
+    visit.open("/docs/")
+    page = visit.open("/docs/try/")
+    field = page.get_by_role("textbox", name="token_symbol").first
+    expect(field).to_have_value("USDT", timeout=SLOW)
+    box = field.bounding_box()
+    assert box
+    assert box["width"] > PHONE["width"] / 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_only_webhooks_need_a_key(visit: Visit) -> None:
+    page = visit.open("/docs/try/")
+    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
+    locked = page.locator(".opblock").filter(has=page.locator(".authorization__btn"))
+    assert set(locked.locator(".opblock-summary-path").all_inner_texts()) == {"/v2/webhooks"}

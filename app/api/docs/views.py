@@ -29,6 +29,7 @@ MISSING_PAGE: Final = ".404.html"
 """The file of the page for an address that has none. No address leads to a file with such a name."""
 
 _NAMED_BY_CONTENT: Final = re.compile(r"\.[0-9a-f]{8}(\.min)?\.(js|css)$")
+"""Other content would have another name, so caches may store it for ever."""
 
 
 class SiteFile(Struct, frozen=True):
@@ -36,11 +37,6 @@ class SiteFile(Struct, frozen=True):
 
     name: str
     moved: bool = False
-
-    @property
-    def named_by_content(self) -> bool:
-        """Whether other content would have another name, so that caches may store it for ever."""
-        return bool(_NAMED_BY_CONTENT.search(self.name))
 
     @property
     def mimetype(self) -> str | None:
@@ -212,10 +208,7 @@ def _site(path: str) -> Response | None:
         return _to(f"/docs/{path}/", 302)
     file = folder / found.name
     policy = _DRAWING_POLICY if _has_picture(file, file.stat().st_mtime_ns) else _SITE_POLICY
-    response = _page(folder, found.name, policy, found.mimetype)
-    if found.named_by_content:
-        response.headers.update([_FOR_EVER])
-    return response
+    return _page(folder, found.name, policy, found.mimetype)
 
 
 def _missing() -> Response:
@@ -246,6 +239,8 @@ def _page(folder: Path, name: str, policy: str, mimetype: str | None = None) -> 
     response.headers.update(AS_IT_IS)
     response.headers["Content-Security-Policy"] = policy
     response.headers["Referrer-Policy"] = "same-origin"
+    if _NAMED_BY_CONTENT.search(name):
+        response.headers.update([_FOR_EVER])
     return response
 
 
