@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.api.docs.views import find_file
+from app.api.docs.views import MISSING_PAGE, find_file
 from tests.api.shapes import assert_refused
 
 PAGES = {
@@ -21,7 +21,11 @@ PAGES = {
     "assets/inline/script.0123abcd.js": "1",
     "files/proto/a.proto": "message A {}",
     ".stamp": "secret",
+    MISSING_PAGE: '<script src="/docs/assets/a.js"></script> <a href="/docs/">home</a> <br class="a"/>',
 }
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+NOWHERE = ("/docs/none", "/docs/none/at/all/", "/docs/try/none", "/docs/try/no/thing")
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def test_addresses_redirect(reader: FlaskClient, path: str, location: str) -> No
 @pytest.mark.parametrize(
     ("accept", "status"),
     [
-        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 302),
+        (BROWSER, 302),
         ("*/*", 302),
         ("application/json", 404),
         ("application/json, text/plain, */*", 404),
@@ -133,7 +137,7 @@ def test_large_files_are_compressed(reader: FlaskClient, site: Path) -> None:
     [
         ("/docs/", None),
         ("/docs/try/", "gzip"),
-        ("/docs/try/rapidoc-min.js", "gzip"),
+        ("/docs/try/swagger-ui-5.35.0.e6a89869.js", "gzip"),
         ("/docs/try/try.css", "gzip"),
     ],
 )
@@ -162,6 +166,36 @@ def test_which_files_are_compressed(reader: FlaskClient, path: str, encoding: st
 )
 def test_missing_files_are_refused(reader: FlaskClient, path: str) -> None:
     assert_refused(reader.get(path), 404, "path_not_found", None)
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+@pytest.mark.parametrize("accept", [BROWSER, "text/html", "text/html, */*"])
+def test_browser_gets_page_for_missing_address(reader: FlaskClient, path: str, accept: str) -> None:
+    answer = reader.get(path, headers={"Accept": accept})
+    assert (answer.status_code, answer.mimetype) == (404, "text/html")
+    assert answer.text == PAGES[MISSING_PAGE]
+    assert answer.headers["X-Gateway-Reason"] == "path_not_found"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (
+        answer.headers["Content-Security-Policy"] == reader.get("/docs/").headers["Content-Security-Policy"]
+    )
+
+
+@pytest.mark.parametrize("path", NOWHERE)
+@pytest.mark.parametrize("accept", [None, "*/*", "application/json", "application/json, text/html;q=0.9"])
+def test_program_gets_json_for_missing_address(reader: FlaskClient, path: str, accept: str | None) -> None:
+    answer = reader.get(path, headers={"Accept": accept} if accept else {})
+    assert_refused(answer, 404, "path_not_found", None)
+
+
+def test_missing_page_links_below_a_path(reader: FlaskClient) -> None:
+    at = {"SCRIPT_NAME": "/gateway"}
+    answer = reader.get("/docs/none/", headers={"Accept": "text/html"}, environ_overrides=at)
+    assert answer.text == PAGES[MISSING_PAGE].replace('"/docs/', '"/gateway/docs/')
+
+
+def test_missing_page_has_no_address(reader: FlaskClient) -> None:
+    assert_refused(reader.get(f"/docs/{MISSING_PAGE}"), 404, "path_not_found", None)
 
 
 def test_docs_page_explains_how_to_build_site(

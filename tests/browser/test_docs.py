@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from http import HTTPStatus
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from config import DOCS_SITE
 from scripts.docs_site.build import OTHERS, ROOT, ensure_site
 from scripts.docs_site.pages import Library
 from tests.browser.conftest import Visit
@@ -19,6 +21,7 @@ OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
 """Long lines of code scroll in their frame."""
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
+LARGE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 360, "height": 800}
 
 COLOUR_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -44,6 +47,9 @@ BROKEN_WORDS = """() => {
   return found;
 }"""
 """Words in tables that are on more than one line."""
+
+MANY = 30
+"""The site has more pages with tables than this."""
 
 LEAST_TEXT = 10.9
 """CSS pixels: the smallest letters of a picture on a phone."""
@@ -90,6 +96,35 @@ PICTURES = """() => {
 }"""
 """What can be read in each picture, and which of its words are cut off. axe-core does not see the colours of
 words that are drawn (SVG): they are compared with the page, which is behind them."""
+
+
+TABLES = """() => [...document.querySelectorAll("article table")].flatMap(table => {
+  const frame = table.closest(".md-typeset__scrollwrap");
+  const name = table.innerText.slice(0, 30);
+  if (!frame) return [`${name}: has no frame`];
+  const hidden = frame.scrollWidth - frame.clientWidth;
+  frame.scrollLeft = frame.scrollWidth;
+  const { left, right } = frame.getBoundingClientRect();
+  const reached = table.getBoundingClientRect().right <= right + 1;
+  frame.scrollLeft = 0;
+  const cells = [...table.querySelectorAll("td, th")];
+  const clipped = cells.filter(each => each.scrollWidth > each.clientWidth + 1);
+  const outside = left < 0 || right > document.documentElement.clientWidth + 1;
+  return [
+    ...(outside ? [`${name}: its frame is outside`] : []),
+    ...(reached ? [] : [`${name}: its end cannot be reached`]),
+    ...(clipped.length ? [`${name}: ${clipped[0].innerText.slice(0, 30)} is cut`] : []),
+    ...(hidden > 1 ? [`${name}: scrolls`] : []),
+    ...(hidden > 1 && !frame.hasAttribute("data-more") ? [`${name}: does not show that it goes on`] : []),
+  ];
+})"""
+"""What is wrong with each table of a page, and which tables are wider than their frames."""
+
+
+def pages_with_tables() -> list[str]:
+    """The paths of such pages below ``/docs/``."""
+    pages = sorted(page for page in DOCS_SITE.rglob("index.html") if "<table>" in page.read_text())
+    return [f"{page.parent.relative_to(DOCS_SITE)}/".removeprefix("./") for page in pages]
 
 
 def pages_with_pictures() -> dict[str, int]:
@@ -157,6 +192,25 @@ def test_index_is_read_at_first_search(visit: Visit) -> None:
         page.get_by_role("button", name="Search").click()
     page.get_by_role("combobox").fill("quorum")
     expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
+
+
+def test_missing_page_leads_on(visit: Visit) -> None:
+    page = visit.page
+    answer = page.goto(f"{visit.base}/docs/no/such/page/")
+    assert answer
+    assert answer.status == HTTPStatus.NOT_FOUND
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    assert [each.partition(":")[0] for each in visit.complaints] == ["console error"]  # of the status
+    visit.complaints.clear()
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("combobox").fill("quorum")
+    expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
+    page.get_by_role("option").first.click()
+    page.wait_for_url(re.compile(r"/docs/[a-z-]+/.*\?h=quorum"))
+    page.go_back()
+    visit.complaints.clear()
+    page.get_by_role("link", name="index of the documentation").click()
+    page.wait_for_url("**/docs/")
 
 
 def test_light_and_dark(visit: Visit) -> None:
@@ -243,12 +297,29 @@ def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     assert accessibility(page) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [LARGE, PHONE], ids=["1440", "390"])
+def test_no_table_is_cut(visit: Visit, size: ViewportSize) -> None:
+    """On a large screen every table is as wide as it needs to be; on a phone it scrolls, and shows that."""
+    visit.page.set_viewport_size(size)
+    wrong: list[str] = []
+    paths = pages_with_tables()
+    assert len(paths) > MANY
+    for path in paths:
+        page = visit.open(f"/docs/{path}")
+        expect(page.locator("article table").first).to_be_visible()
+        expect(page.locator("article :not(.md-typeset__table) > table")).to_have_count(0)
+        found = page.evaluate(TABLES)
+        wrong += [f"{path}: {each}" for each in found if size is LARGE or not each.endswith(": scrolls")]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
-    expect(page.get_by_role("button", name="TRY").first).to_be_visible(timeout=SLOW)
-    page.wait_for_function("document.querySelector('rapi-doc').shadowRoot.querySelector('nav')?.ariaLabel")
+    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("textbox", name="src_chain_id").first).to_have_value("1")
     assert accessibility(page) == []
     assert page.get_by_role("textbox").count()
     for role in FIELDS:
@@ -257,6 +328,30 @@ def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None
 
 def test_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
-    page.get_by_role("button", name="TRY").first.click()
-    expect(page.get_by_text("Response Status: OK:200")).to_be_visible()
-    expect(page.get_by_text("999395562471907988034").first).to_be_visible()
+    page.get_by_role("button", name="Execute").first.click()
+    answer = page.locator(".live-responses-table")
+    expect(answer.locator(".response-col_status").last).to_contain_text("200")
+    expect(answer.get_by_text("999395562471907988034")).to_be_in_viewport()
+    assert page.get_by_text("[^").count() == 0, "a reader needs no regular expressions"
+
+
+def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
+    visit.page.set_viewport_size(PHONE)
+    page = visit.open("/docs/try/#/Transfers/getTransferConfigs")
+    for name in ("/v2/estimateAmt", "/v2/getTransferStatus", "/v2/webhooks"):
+        expect(page.locator(".opblock-summary-path").filter(has_text=name).first).to_be_visible(timeout=SLOW)
+    visit.open("/docs/")
+    page = visit.open("/docs/try/")
+    field = page.get_by_role("textbox", name="token_symbol").first
+    expect(field).to_have_value("USDT", timeout=SLOW)
+    box = field.bounding_box()
+    assert box
+    assert box["width"] > PHONE["width"] / 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_only_webhooks_need_a_key(visit: Visit) -> None:
+    page = visit.open("/docs/try/")
+    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
+    locked = page.locator(".opblock").filter(has=page.locator(".authorization__btn"))
+    assert set(locked.locator(".opblock-summary-path").all_inner_texts()) == {"/v2/webhooks"}

@@ -79,7 +79,7 @@ class _Links(HTMLParser):
         if tag == "link" and values.get("rel") == "canonical":
             return
         posted = tag == "form" and (values.get("method") or "").lower() == "post"
-        for name in ("href", "src", "action", "spec-url", "data-waits"):
+        for name in ("href", "src", "action", "data-document", "data-waits"):
             value = values.get(name)
             if value is not None:
                 (self.posted if posted else self.found).append(value)

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from app.api.docs.views import MISSING_PAGE
 from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint
 from scripts.docs_site.failure import CannotBuild
 
@@ -48,7 +49,7 @@ class Links(HTMLParser):
 def pages(site: Path) -> dict[str, Links]:
     read: dict[str, Links] = {}
     for path in sorted(site.rglob("*.html")):
-        if path.name != "404.html":  # never served: the gateway has its own answer
+        if path.name != MISSING_PAGE:
             read[path.relative_to(site).as_posix()] = links = Links()
             links.feed(path.read_text())
     return read
@@ -84,6 +85,18 @@ def dead_links(site: Path, read: dict[str, Links]) -> Iterator[str]:
 
 def test_every_link_leads_somewhere(site: Path, read: dict[str, Links]) -> None:
     assert list(dead_links(site, read)) == []
+
+
+def test_links_of_missing_page_begin_at_root(site: Path) -> None:
+    """It is shown at any address, so a relative link could lead anywhere."""
+    page = Links()
+    page.feed((site / MISSING_PAGE).read_text())
+    links = {link for link in (*page.links, *page.loaded) if not link.startswith("#")}
+    assert "/docs/quick-start/" in links
+    for link in links - OF_THE_GATEWAY:
+        assert link.startswith("/docs/"), link
+        target = site / link.removeprefix("/docs/")
+        assert (target / "index.html" if target.is_dir() else target).is_file(), link
 
 
 def test_every_page_exists_and_is_searchable(site: Path, read: dict[str, Links]) -> None:

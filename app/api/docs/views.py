@@ -16,15 +16,20 @@ from werkzeug.security import safe_join
 
 from app.api.openapi.document import document
 from app.http.application import current
-from app.http.headers import AS_IT_IS, JSON
+from app.http.headers import AS_IT_IS, JSON, NO_STORE, REASON
 from app.http.mounted import below
 from app.http.public import ANY_ORIGIN, DOCS, EXPOSED, PublicInterface, preflight
 from app.http.requests import SANDBOX
+from app.values.codes import Reason
 
 PLAIN: Final = "files/"
 """Below it are files of the repository that pages link to. They are shown as text."""
 
+MISSING_PAGE: Final = ".404.html"
+"""The file of the page for an address that has none. No address leads to a file with such a name."""
+
 _NAMED_BY_CONTENT: Final = re.compile(r"\.[0-9a-f]{8}(\.min)?\.(js|css)$")
+"""Other content would have another name, so caches may store it for ever."""
 
 
 class SiteFile(Struct, frozen=True):
@@ -32,11 +37,6 @@ class SiteFile(Struct, frozen=True):
 
     name: str
     moved: bool = False
-
-    @property
-    def named_by_content(self) -> bool:
-        """Whether other content would have another name, so that caches may store it for ever."""
-        return bool(_NAMED_BY_CONTENT.search(self.name))
 
     @property
     def mimetype(self) -> str | None:
@@ -84,6 +84,9 @@ styles into what they draw."""
 
 _PICTURE: Final = b'class="mermaid"'
 """Of each picture in a page: the source that the page's script draws."""
+
+_FROM_ROOT: Final = re.compile(r'(?<=[=:]")/')
+"""The beginning of each address in the page for a missing address."""
 
 _COMPRESSED: Final = frozenset(
     {
@@ -180,7 +183,7 @@ def page(path: str) -> Response:
         return answer
     if not (current_app.extensions[_KEY].exists() or path.startswith("try/")):
         return _to("/docs/", 302)
-    raise NotFound
+    return _missing()
 
 
 @docs.get("/docs/try/")
@@ -190,7 +193,10 @@ def try_it() -> Response:
 
 @docs.get("/docs/try/<name>")
 def try_file(name: str) -> Response:
-    return _page(_STATIC, name, _DRAWING_POLICY)
+    try:
+        return _page(_STATIC, name, _DRAWING_POLICY)
+    except NotFound:
+        return _missing()
 
 
 def _site(path: str) -> Response | None:
@@ -202,9 +208,24 @@ def _site(path: str) -> Response | None:
         return _to(f"/docs/{path}/", 302)
     file = folder / found.name
     policy = _DRAWING_POLICY if _has_picture(file, file.stat().st_mtime_ns) else _SITE_POLICY
-    response = _page(folder, found.name, policy, found.mimetype)
-    if found.named_by_content:
-        response.headers.update([_FOR_EVER])
+    return _page(folder, found.name, policy, found.mimetype)
+
+
+def _missing() -> Response:
+    """The page of the site for an address that has none; a program gets its error in JSON.
+
+    :raises NotFound: for a program, and where no site was built.
+    """
+    file = current_app.extensions[_KEY] / MISSING_PAGE
+    wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
+    if wanted != "text/html" or not file.exists():
+        raise NotFound
+    # Its links begin at the root, because the address that it answers may be of any depth.
+    html = _FROM_ROOT.sub(below("/"), file.read_text(encoding="utf-8"))
+    response = Response(html, 404, headers=(NO_STORE, *AS_IT_IS), mimetype="text/html")
+    response.headers["Content-Security-Policy"] = _SITE_POLICY
+    response.headers["Referrer-Policy"] = "same-origin"
+    response.headers[REASON] = Reason.PATH_NOT_FOUND.value
     return response
 
 
@@ -218,6 +239,8 @@ def _page(folder: Path, name: str, policy: str, mimetype: str | None = None) -> 
     response.headers.update(AS_IT_IS)
     response.headers["Content-Security-Policy"] = policy
     response.headers["Referrer-Policy"] = "same-origin"
+    if _NAMED_BY_CONTENT.search(name):
+        response.headers.update([_FOR_EVER])
     return response
 
 

@@ -1,38 +1,15 @@
-// The page's colours, light or dark: as the system says, until the reader chooses. They are those of the console,
-// which keeps the choice under the same key.
+// The form for each operation. The page is light or dark as the system says, until the reader chooses; the console
+// stores the choice under the same key.
 "use strict";
 
-const COLOURS = {
-  light: {
-    "bg-color": "#f6f7f9",
-    "text-color": "#1b2430",
-    "primary-color": "#0f6b64",
-    "nav-bg-color": "#ffffff",
-    "nav-text-color": "#1b2430",
-    "nav-hover-bg-color": "#f1f3f6",
-    "nav-hover-text-color": "#0b544f",
-    "nav-accent-color": "#0f6b64",
-    "nav-accent-text-color": "#ffffff",
-  },
-  dark: {
-    "bg-color": "#11161d",
-    "text-color": "#e4e9f0",
-    "primary-color": "#4fc3b6",
-    "nav-bg-color": "#19202a",
-    "nav-text-color": "#e4e9f0",
-    "nav-hover-bg-color": "#202936",
-    "nav-hover-text-color": "#74d6cb",
-    "nav-accent-color": "#4fc3b6",
-    "nav-accent-text-color": "#06201e",
-  },
-};
 const KEY = "console-theme";
+const THEMES = ["light", "dark"];
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 
 function chosen() {
   try {
-    const kept = window.localStorage.getItem(KEY);
-    return kept in COLOURS ? kept : null;
+    const stored = window.localStorage.getItem(KEY);
+    return THEMES.includes(stored) ? stored : null;
   } catch {
     return null; // storage is switched off
   }
@@ -45,88 +22,78 @@ function current() {
 function paint() {
   const theme = current();
   document.documentElement.dataset.theme = theme;
-  const doc = document.getElementById("doc");
-  doc.setAttribute("theme", theme);
-  for (const [name, value] of Object.entries(COLOURS[theme])) {
-    doc.setAttribute(name, value);
+  document.documentElement.classList.toggle("dark-mode", theme === "dark"); // of the viewer
+}
+
+// A reader needs no regular expressions, and a key only where the operation requires one.
+function shown(description) {
+  const { security, info, ...rest } = description;
+  return JSON.parse(JSON.stringify({ info: { ...info, description: "" }, ...rest }), function (name, value) {
+    return name === "pattern" && typeof value === "string" ? undefined : value;
+  });
+}
+
+function showAnswer(answer) {
+  setTimeout(() => document.querySelector(".live-responses-table")?.scrollIntoView({ block: "nearest" }), 100);
+  return answer;
+}
+
+async function draw() {
+  const place = document.getElementById("doc");
+  const answer = await fetch(place.dataset.document);
+  const spec = shown(await answer.json());
+  const ui = SwaggerUIBundle({
+    domNode: place,
+    spec,
+    deepLinking: true,
+    defaultModelsExpandDepth: -1,
+    docExpansion: "list",
+    displayRequestDuration: true,
+    responseInterceptor: showAnswer,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    onComplete() {
+      if (location.hash) return;
+      const [first] = Object.values(Object.values(spec.paths)[0]);
+      ui.layoutActions.show(["operations", first.tags[0], first.operationId], true);
+    },
+  });
+}
+
+// What screen readers need and the viewer lacks: names of its lists, headings in order, one link or button at a place.
+function mend() {
+  for (const heading of document.querySelectorAll("#doc h3.opblock-tag")) heading.setAttribute("aria-level", "2");
+  for (const heading of document.querySelectorAll("#doc :is(h4, h5)")) heading.setAttribute("aria-level", "3");
+  for (const link of document.querySelectorAll("#doc .opblock-summary-path a")) link.replaceWith(...link.childNodes);
+  for (const field of document.querySelectorAll("#doc :is(input, select, textarea):not([aria-label])")) {
+    const row = field.closest("tr[data-param-name]");
+    field.setAttribute("aria-label", row?.dataset.paramName ?? nameOf(field));
   }
 }
 
-// The renderer's light blue and green are too pale to be read on white; it has no attribute for them.
-async function deepen() {
-  await customElements.whenDefined("rapi-doc");
-  const doc = document.getElementById("doc");
-  await doc.updateComplete;
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`
-    :host([theme="light"]) *, :host([theme="light"]) *::before { --blue: #1f4f9a !important; --green: #14622f !important;
-      --nav-get-color: #1f4f9a !important; --nav-post-color: #14622f !important;
-    }
-  `);
-  doc.shadowRoot.adoptedStyleSheets = [...doc.shadowRoot.adoptedStyleSheets, sheet];
+function nameOf(field) {
+  if (field.localName === "textarea") return "Body of the request";
+  if (field.classList.contains("examples-select-element")) return "Example";
+  return field.localName === "select" ? "Content type" : field.placeholder || "Value";
 }
 
-// The renderer's fields have no labels, and its lists no names. It draws in shadow roots, one within another.
-const FIELDS = "input, select, textarea, tag-input";
-const watched = new WeakSet();
-
-function nameOf(field, root) {
-  const parameter = field.dataset.pname ?? root.host?.dataset.pname;
-  if (parameter) return parameter;
-  if (field.localName === "select") {
-    return [...field.options].some(option => option.value.includes("/")) ? "Content type" : "Example";
-  }
-  return field.placeholder || (field.localName === "textarea" ? "Body of the request" : "Value");
-}
-
-function nameFields(root) {
-  for (const element of root.querySelectorAll("*")) {
-    if (element.shadowRoot) watch(element.shadowRoot);
-  }
-  for (const field of root.querySelectorAll(FIELDS)) {
-    if (!field.hasAttribute("aria-label") && !field.labels?.length) {
-      field.setAttribute("aria-label", nameOf(field, root));
-    }
-  }
-  for (const list of root.querySelectorAll("nav:not([aria-label])")) {
-    list.setAttribute("aria-label", list.querySelector("nav") ? "Menu" : "Operations");
-  }
-}
-
-function watch(root) {
-  if (watched.has(root)) return;
-  watched.add(root);
-  let due = false;
-  const later = () => {
-    if (due) return;
-    due = true;
-    requestAnimationFrame(() => {
-      due = false;
-      nameFields(root);
-    });
-  };
-  new MutationObserver(later).observe(root, { childList: true, subtree: true });
-  later();
-}
-
-document.addEventListener("DOMContentLoaded", () => {
-  const narrow = window.matchMedia("(max-width: 767px)").matches;
-  if (narrow) {
-    // There is no room for the list of operations: show them all below each other.
-    document.getElementById("doc").setAttribute("render-style", "read");
+let due = false;
+new MutationObserver(() => {
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => {
+    due = false;
+    mend();
+  });
+}).observe(document.getElementById("doc"), { childList: true, subtree: true });
+paint();
+system.addEventListener("change", paint);
+document.querySelector(".theme").addEventListener("click", () => {
+  try {
+    window.localStorage.setItem(KEY, current() === "dark" ? "light" : "dark");
+  } catch {
+    return;
   }
   paint();
-  deepen();
-  watch(document.body);
-  system.addEventListener("change", paint);
-  for (const button of document.querySelectorAll(".theme")) {
-    button.addEventListener("click", () => {
-      try {
-        window.localStorage.setItem(KEY, current() === "dark" ? "light" : "dark");
-      } catch {
-        return;
-      }
-      paint();
-    });
-  }
 });
+draw();
