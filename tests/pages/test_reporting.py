@@ -24,15 +24,17 @@ from tests.site.snippets import ROOT, Block, blocks_of
 PAGE = "docs/ingest.md"
 TEXT = (ROOT / PAGE).read_text()
 BLOCKS = blocks_of(PAGE)
-LAYOUT, _, SIGNED = [
-    block for block in BLOCKS if block.heading in ("`wd_onchain`", "`signature`") and block.fence == "text"
+LAYOUT, _, SIGNED, LOGS = [
+    block
+    for block in BLOCKS
+    if block.heading in ("`wd_onchain`", "`signature`", "From logs to events") and block.fence == "text"
 ]
 FILES = [block for block in BLOCKS if block.fence == "ndjson"]
 TYPED = [block for block in BLOCKS if block.fence == "sh"]
 SHOWN = {
     typed: then for typed, then in pairwise(BLOCKS) if typed.fence == "sh" and then.fence in ("text", "json")
 }
-RUN = [LAYOUT, SIGNED, *FILES, *TYPED, *SHOWN.values()]
+RUN = [LAYOUT, SIGNED, LOGS, *FILES, *TYPED, *SHOWN.values()]
 
 REFUSED = f"0x{'0506':0>64}"
 """A transfer of the sandbox whose user may request the refund."""
@@ -129,9 +131,9 @@ def test_shown_signature_is_a_validators() -> None:
 
 def test_page_has_every_log_of_the_contracts() -> None:
     """By its signature, which gives the topic, and with as many arguments as it has."""
-    rows = [line.split(" | ") for line in TEXT.splitlines() if re.match(r"\| [a-z ]+ \| `\w+\(", line)]
-    named = {signature for row in rows for signature in re.findall(r"`(\w+\([^`]*\))`", row[1])}
-    assert named == {shape.signature for shape in EVENTS}
-    for row in rows:
-        signature = re.findall(r"\(([^)]*)\)", row[1])[0]
-        assert len(row[2].partition(";")[0].split(", ")) == signature.count(",") + 1, row
+    signatures = LOGS.code.splitlines()
+    assert sorted(signatures) == sorted({shape.signature for shape in EVENTS})
+    newest = {each.partition("(")[0]: each for each in reversed(signatures)}
+    rows = [line.split(" | ") for line in TEXT.splitlines() if re.match(r"\| [a-z ]+ \| `\w+` \| ", line)]
+    described = {row[1].strip("`"): len(row[2].partition(";")[0].split(", ")) for row in rows}
+    assert described == {name: signature.count(",") + 1 for name, signature in newest.items()}
