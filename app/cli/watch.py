@@ -287,7 +287,10 @@ def _watch(
     if chosen:
         _log.info("watching chains %s of %s", ", ".join(chosen), database.address)
     else:
-        _log.warning("no chain of %s has a watch_from_block yet; waiting for one", database.address)
+        _log.warning(
+            "no chain of %s has a watch_from_block yet: set it in the console or by an import",
+            database.address,
+        )
     watcher = Watcher(database, snapshots, intake, settings.rpc_urls, time.monotonic, only)
     signals = _Signals()
     progress = Progress(sys.stderr, time.monotonic)

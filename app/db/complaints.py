@@ -17,7 +17,7 @@ _REMEDIES: Final = (
         "not a database|malformed",
         f"restore a backup (docs/operations.md#back-up-and-restore), {_CORRECT}",
     ),
-    ("unable to open", f"make its folder, and let this user write there, {_CORRECT}"),
+    ("unable to open", f"name a file, make its folder, and let this user write there, {_CORRECT}"),
     ("readonly database", "let this user write the file and its folder"),
     ("read-only transaction", "set DATABASE_URL to the primary"),
     ("[Nn]o space left|disk is full|could not extend", "make room, and run the command again"),

@@ -79,7 +79,7 @@ def check_chain(
         for name in terms.rpc:
             node = nodes.named(name)
             urls[name] = (
-                [Finding("not set in this environment", good=False)]
+                [Finding("not set in this environment: set it to the URL of a node", good=False)]
                 if node is None
                 else _guarded(node, terms, now, monotonic)
             )

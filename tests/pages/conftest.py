@@ -42,7 +42,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
 def shell(machine: Shell, sandbox: Path) -> Shell:
     """The installation as it is before each test; its database is where ``make run`` has it."""
     file = machine.code / "instance/gateway.db"
-    for left in (*file.parent.iterdir(), machine.root / "notes"):
+    for left in (*file.parent.iterdir(), machine.root / "notes", machine.root / "var/log/gateway/heads"):
         left.unlink(missing_ok=True)
     shutil.copy(sandbox, file)
     machine.settings = SECRETS | {

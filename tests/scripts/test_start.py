@@ -188,7 +188,7 @@ def test_prepare_database_reports_impossible_folder(tmp_path: Path) -> None:
     app = create_app(make_settings(f"sqlite:///{tmp_path}/file/gateway.db"))
     with pytest.raises(
         SystemExit,
-        match=r"^DATABASE_URL: .*file/gateway.db cannot be used .unable to open .*: make its folder",
+        match=r"^DATABASE_URL: .*file/gateway.db cannot be used .unable to open .*: name a file, make its",
     ):
         prepare_database(app, Progress("Starting"))
 

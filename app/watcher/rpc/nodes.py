@@ -187,7 +187,9 @@ class Nodes:
 
     def _no_node(self) -> NoNode:
         if not self._nodes:
-            return NoNode("no URL is set", LONGEST_PAUSE)
+            return NoNode(
+                "no URL is set: set the variables that its rpc names (docs/chains.md#add)", LONGEST_PAUSE
+            )
         now = self._monotonic()
         wait = max(min(health.until for health in self.health.values()) - now, 0.05)
         faults = "; ".join(f"{name}: {health.fault or 'fails'}" for name, health in self.health.items())
