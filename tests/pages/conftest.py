@@ -44,6 +44,7 @@ def shell(machine: Shell, sandbox: Path) -> Shell:
     file = machine.code / "instance/gateway.db"
     for left in (*file.parent.iterdir(), machine.root / "notes", machine.root / "var/log/gateway/heads"):
         left.unlink(missing_ok=True)
+    shutil.rmtree(machine.root / "etc", ignore_errors=True)
     shutil.copy(sandbox, file)
     machine.settings = SECRETS | {
         "DATABASE_URL": f"sqlite:///{file}",
