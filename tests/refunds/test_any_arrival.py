@@ -33,6 +33,8 @@ class Account:
     sent: bool = False
     prepared: bool = False
     signers: set[bytes] = field(default_factory=set)
+    refused: set[bytes] = field(default_factory=set)
+    """Signers who were not in the set of then. A rotation that has them accepts what they sent."""
 
     @property
     def powers(self) -> Powers:
@@ -74,6 +76,7 @@ class Step:
                 account.signers.add(self.who)
             case "rotation":
                 account.sets[self.at] = self.powers
+        account.signers |= account.refused & account.powers.keys()
 
 
 def spoiled(story: Story, key: bytes, how: str) -> dict[str, Any]:
@@ -117,13 +120,17 @@ def feed_all(
     while steps:
         size = random.choice([1, 1, 2, 5])
         batch, steps = steps[:size], steps[size:]
+        known = [step for step in batch if step.what == "signed" and step.who in account.signers]
         verdict = gateway.feed(*(step.event for step in batch))
         lines = {each.line for each in verdict.refused}
-        assert verdict.accepted == len(batch) - len(lines)
+        assert verdict.repeated == len(known)
+        assert verdict.accepted == len(batch) - len(lines) - len(known)
         for number, step in enumerate(batch, start=1):
             if number in lines:
                 assert step.what in ("signed", "spoiled")
                 refused.append(step)
+                if step.what == "signed":
+                    account.refused.add(step.who)
             else:
                 step.enter(account)
         compare(gateway, story, account)
