@@ -39,17 +39,22 @@ def begun() -> Start | None:
 
 
 def block(
-    start: Start, address: str, doors: Sequence[str], console: bool, workers: Workers, further: Iterable[str]
+    start: Start,
+    address: str,
+    interfaces: Sequence[str],
+    console: bool,
+    workers: Workers,
+    further: Iterable[str],
 ) -> Iterator[str]:
     """Its lines.
 
     :param address: of the gateway, with its path.
-    :param doors: the interfaces that are served.
+    :param interfaces: those that are served.
     :param console: whether people can sign in.
     :param further: lines about further addresses.
     """
     yield f"\nThe gateway answers at {address}\n"
-    if "api" in doors:
+    if "api" in interfaces:
         later = "  (ready in about a minute)" if start.building else ""
         yield _line("Documentation", f"{address}/docs{later}")
     if console:

@@ -16,7 +16,7 @@ from flask.cli import with_appcontext
 from msgspec import Struct
 from sqlalchemy import URL
 
-from app.cli.terminal import Refusal, Told, say
+from app.cli.terminal import OneLineCommand, Refusal, say
 from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.schema import newest_schema
@@ -149,7 +149,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-@click.command("backup", cls=Told)
+@click.command("backup", cls=OneLineCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @with_appcontext
 def backup(file: Path) -> None:

@@ -11,7 +11,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 
 from app.audit.keys import AuditKeys
-from app.cli.terminal import Refusal, Told, check_database, say, stop_signals, tell_stopped
+from app.cli.terminal import OneLineCommand, Refusal, check_database, say, stop_signals, tell_stopped
 from app.db.connections import check_connections
 from app.db.database import Database
 from app.http.application import current
@@ -25,7 +25,7 @@ from app.webhooks.sender import Sender
 _log = logging.getLogger("app.sender")
 
 
-@click.command("deliver", cls=Told)
+@click.command("deliver", cls=OneLineCommand)
 @click.option("--once", is_flag=True, help="Send what is due now, and end.")
 @with_appcontext
 def deliver(once: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import click
 import orjson
 
-from app.cli.terminal import ToldGroup, say
+from app.cli.terminal import OneLineGroup, say
 from app.db.database import Database
 from app.db.schema import database_complaint
 from app.http.application import current
@@ -144,7 +144,7 @@ VALID, NOT_VALID, UNUSABLE = 0, 1, 2
 
 _HASH: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
-evidence = ToldGroup("evidence", help="Evidence of refunds.")
+evidence = OneLineGroup("evidence", help="Evidence of refunds.")
 
 
 class _Unusable(Exception):

@@ -6,9 +6,9 @@ import logging
 
 from flask_migrate.cli import db as found
 
-from app.cli.terminal import ToldGroup
+from app.cli.terminal import OneLineGroup
 
-db = ToldGroup(
+db = OneLineGroup(
     "db", commands=found.commands, params=found.params, callback=found.callback, help="Migrate the database."
 )
 

@@ -92,7 +92,7 @@ break_glass = click.option(
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""
 
 
-class Told(click.Command):
+class OneLineCommand(click.Command):
     """A command that says in one line why the database, the disk or a key does not let it go on."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -114,11 +114,11 @@ class Told(click.Command):
             raise Refusal(unusable(database.address, error)) from None
 
 
-class ToldGroup(Told, AppGroup):
+class OneLineGroup(OneLineCommand, AppGroup):
     """A group of such commands."""
 
 
-class _NeedsData(Told):
+class _NeedsData(OneLineCommand):
     """Such a command that needs a migrated database."""
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -17,7 +17,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from msgspec import Struct, field
 
-from app.cli.terminal import Refusal, Told, check_database, say, stop_signals, table, tell_stopped
+from app.cli.terminal import OneLineCommand, Refusal, check_database, say, stop_signals, table, tell_stopped
 from app.db.connections import check_connections
 from app.db.database import Database
 from app.feed.services.ingest import Intake
@@ -207,7 +207,7 @@ NOTICE_SECONDS: Final = 0.2
 _log = logging.getLogger("app.watcher")
 
 
-@click.command("watch", cls=Told)
+@click.command("watch", cls=OneLineCommand)
 @click.option("--chain", "chains", type=int, multiple=True, help="Only this chain. May be repeated.")
 @click.option("--check", is_flag=True, help="Check each chain and each of its URLs, and read nothing.")
 @click.option("--status", is_flag=True, help="Show how far each chain has been read by any watcher.")
