@@ -1,4 +1,4 @@
-"""Every page is for somebody, and its first line says for whom and for what."""
+"""Every page has one kind and one reader, and its first line names both."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 READER = "newcomers|integrators|operators|maintainers"
-FIRST = re.compile(rf"\*\*For (?:{READER})(?: and (?:{READER}))?\.\*\* After this page you can .*\.")
+KIND = "Tutorial|How-to|Reference|Explanation"
+FIRST = re.compile(rf"\*\*(?:{KIND}) for (?:{READER})\.\*\* After this page you can .*\.")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_names_readers_in_first_line(page: str) -> None:
+def test_page_names_kind_and_reader_in_first_line(page: str) -> None:
     title, first = (DOCS / page).read_text().splitlines()[:2]
     assert title.startswith("# ")
     assert FIRST.fullmatch(first)

@@ -15,7 +15,7 @@ from scripts.docs_site.pages import Library
 
 NAME: Final = "llms.txt"
 
-_PURPOSE: Final = re.compile(r"^\*\*For ([\w ,]+)\.\*\* After this page you can (.+?)\.$", re.MULTILINE)
+_PURPOSE: Final = re.compile(r"^\*\*([\w-]+ for \w+)\.\*\* After this page you can (.+?)\.$", re.MULTILINE)
 _DETAILS: Final = (
     "The links lead to Markdown. [openapi.json](openapi.json) describes every operation for programs. "
     "Begin with the operations; the rules behind every answer are in docs/interface.md."
@@ -43,10 +43,10 @@ def llms_text(library: Library, menu: list[Entry], settings: Path) -> str:
 
 
 def _purpose(library: Library, source: str | None) -> str:
-    """What a page says of itself in its first line: for whom it is, and what one can do after it."""
+    """What a page says of itself in its first line: what one can do after it, its kind and its reader."""
     text = "" if source is None else (library.root / source).read_text(encoding="utf-8")
     found = _PURPOSE.search(re.sub(r"\]\([^)]*\)", "]", text).replace("`", ""))
-    return f": {found[2]} (for {found[1]})" if found else ""
+    return f": {found[2]} ({found[1].lower()})" if found else ""
 
 
 def write_pages(library: Library, site: Path) -> None:

@@ -66,7 +66,7 @@ otherwise. They come only with the development requirements."""
 
 _HEAD: Final = """\
 # Licences of what the gateway depends on
-**For maintainers and operators.** After this page you can name the licence of every package.
+**Reference for operators.** After this page you can name the licence of every package.
 
 Made by `make licences` from the metadata of the packages and from the lock files; a test says when it is out
 of date. Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway

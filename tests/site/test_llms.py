@@ -52,7 +52,7 @@ def test_list_names_every_page_once(entries: dict[str, str]) -> None:
 
 
 def test_pages_say_what_they_are_for(entries: dict[str, str]) -> None:
-    assert entries["docs/api/getTransferStatus.md"] == "show where a transfer is (for integrators)"
+    assert entries["docs/api/getTransferStatus.md"] == "show where a transfer is (reference for integrators)"
     silent = [address for address, words in entries.items() if not words]
     assert set(silent) <= {f"docs/{place}" for place in OTHERS.values()} | OF_THE_GATEWAY
 
