@@ -47,4 +47,5 @@ def _without(running: Watched, hung: psutil.Process) -> list[psutil.Process]:
 
 def test_timeout_is_documented() -> None:
     (seconds,) = re.findall(r"^timeout = (\d+)$", (ROOT / "gunicorn.conf.py").read_text(), re.M)
-    assert f"| a worker that hangs | gunicorn, after {seconds} s" in (ROOT / "docs/failover.md").read_text()
+    faults = (ROOT / "docs/faults.md").read_text()
+    assert f"| gunicorn restarts it after {seconds} s |" in faults
