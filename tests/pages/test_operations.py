@@ -335,7 +335,9 @@ def test_the_first_week(installed: Shell, server: Server) -> None:
     gateway = command_of(installed)
     (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
     installed.run("gateway db upgrade; gateway network import network.json", before=gateway)
-    printed = installed.run(serves, ports(serves.code, server), before=gateway)
+    printed = installed.run(
+        serves, {"--cacert $TLS/fullchain.pem ": ""} | ports(serves.code, server), before=gateway
+    )
     assert printed.count('"err":null') >= 2
     assert "404" in printed
     # The document watches no chain yet, which fails the check.
