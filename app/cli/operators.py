@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TextIO
 
 import click
@@ -16,7 +18,13 @@ from app.accounts.services.account_changes import (
     create_account,
     request_account,
 )
-from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
+from app.accounts.services.accounts import (
+    Account,
+    AccountRefused,
+    checked_email,
+    find_account,
+    list_accounts,
+)
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
 from app.accounts.services.factors import accounts_that_have_passkeys
 from app.accounts.services.passwords import generate_password, hash_password
@@ -61,9 +69,9 @@ def create(
     """Create the account EMAIL. The password is read from OPERATOR_PASSWORD, a file or a prompt."""
     if password_file is not None:
         password = password or password_file.read().rstrip("\r\n")
-    if not password:
-        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     try:
+        checked_email(email)  # before somebody types a password
+        password = password or _read_password()
         made = create_account(
             *_parts(),
             email,
@@ -76,6 +84,28 @@ def create(
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"created {made} with the role {role}")
+
+
+def _read_password() -> str:
+    """Read it from a prompt, or where there is no terminal from the first line of standard input."""
+    if _is_at_terminal():
+        typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return typed
+    if line := sys.stdin.readline().rstrip("\r\n"):
+        return line
+    raise Refusal(
+        "the password is missing, and there is no terminal to type it at: name a file that holds it with "
+        "--password-file, or set OPERATOR_PASSWORD"
+    )
+
+
+def _is_at_terminal() -> bool:
+    """Whether a prompt reaches a person: it uses the terminal of the process, whatever its input is."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True
 
 
 @operators.command("list")
