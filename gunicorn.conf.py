@@ -38,6 +38,7 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.audit.keys import AuditKeys
+from app.audit.rules.records import HEADS_LOGGER
 from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.models import db
@@ -176,6 +177,10 @@ errorlog = "-"
 loglevel = _settings.log_level.lower()
 logger_class = _Logger
 log_to_stderr(_settings.log_format, _settings.log_level)
+if (_start := start_block.begun()) is not None and not _start.verbose:
+    logging.getLogger(HEADS_LOGGER).setLevel(
+        logging.WARNING
+    )  # one at each sign-in, of use only in a stored log
 
 
 def on_starting(server: Any) -> None:
