@@ -228,7 +228,7 @@ def how_webhooks_are_sent(settings: Settings) -> str:
     """What else to start. The sender is a separate process, so that servers can be restarted without it."""
     if not {"api", "admin"} & set(settings.doors):
         return ""
-    return "Webhooks are sent by another process, beside this one: .venv/bin/flask --app wsgi deliver\n"
+    return "Another process sends webhooks: .venv/bin/flask --app wsgi deliver\n"
 
 
 def build_documentation(settings: Settings) -> None:

@@ -45,7 +45,7 @@ _ROLE = click.Choice([role.value for role in Role])
 @click.option(
     "--password",
     envvar="OPERATOR_PASSWORD",
-    help="Better typed at the prompt, or set in OPERATOR_PASSWORD: other users can see command lines.",
+    help="Other users can see it: use the prompt, OPERATOR_PASSWORD or --password-file instead.",
 )
 @click.option(
     "--password-file",
@@ -66,7 +66,7 @@ def create(
     needs_second_factor: bool,
     break_glass: str | None,
 ) -> None:
-    """Create the account EMAIL. The password is read from OPERATOR_PASSWORD, a file or a prompt."""
+    """Create the account EMAIL. A prompt, OPERATOR_PASSWORD or a file gives the password."""
     if password_file is not None:
         password = password or password_file.read().rstrip("\r\n")
     try:
@@ -179,14 +179,14 @@ def reset_second_factor(email: str, break_glass: str | None) -> None:
 @click.option(
     "--unnamed",
     type=click.Choice(["oldest", "present"]),
-    help="Which key encrypts secrets that name none, as earlier versions wrote them: the first of "
-    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only where there are such secrets and several keys.",
+    help="Which key encrypts secrets that earlier versions wrote without the name of a key: the first of "
+    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only if the database has such secrets and you have several keys.",
 )
 def reencrypt_(unnamed: str | None) -> None:
     """Encrypt the secrets of one-time codes with the present SECRET_KEY.
 
-    To be run after SECRET_KEY was replaced and before the old one is taken from SECRET_KEYS_OLD. Running it
-    again changes nothing. Exits with 1 if secrets need a key that is not configured.
+    Run it after you replace SECRET_KEY, and before you remove the old key from SECRET_KEYS_OLD. A second run
+    changes nothing. Exits with 1 if secrets need a key that is not configured.
     """
     settings = current_app.config["SETTINGS"]
     if not settings.secret_key:
@@ -200,7 +200,7 @@ def reencrypt_(unnamed: str | None) -> None:
             f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
             "nothing was changed"
         ) from None
-    say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
+    say(f"secrets encrypted with the present key: {done.moved}; they were before: {done.already}")
     if done.unreadable:
         emails = ", ".join(done.unreadable)
         raise Refusal(
