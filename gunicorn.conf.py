@@ -43,6 +43,7 @@ from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.models import db
 from app.db.pooler import check_pooler
+from app.db.schema import database_complaint
 from app.http.application import part_of
 from app.http.limits import LimitStore
 from app.monitoring.figures import ProcessMetrics, report_regularly
@@ -192,6 +193,7 @@ def on_starting(server: Any) -> None:
         check_pooler(part_of(application, Database))
         _fit_database(server)
         check_connections(part_of(application, Database), server.cfg.workers)
+        _warn_of_file(server, part_of(application, Database))
         if _settings.sandbox_controls:
             check_controls(part_of(application, Database))
         for engine in db.engines.values():
@@ -202,6 +204,15 @@ def on_starting(server: Any) -> None:
     _hold_signals_of_new_workers(server)
     _end_with_terminal(server)
     _end_silently(server)
+
+
+def _warn_of_file(server: Any, database: Database) -> None:
+    """Warn at once of an embedded database that cannot be served: its path may be mistyped.
+
+    It may still come, so this is no reason to end; until then the server is not ready.
+    """
+    if database.engine.dialect.name == "sqlite" and (complaint := database_complaint(database)):
+        server.log.warning("%s", complaint)
 
 
 def on_reload(server: Any) -> None:

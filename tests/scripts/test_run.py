@@ -153,6 +153,14 @@ def test_gunicorn_alone_prints_as_before(settings: dict[str, str], tmp_path: Pat
         assert "The gateway answers" not in shown
 
 
+def test_gunicorn_warns_of_mistyped_file(settings: dict[str, str], tmp_path: Path) -> None:
+    missing = {"DATABASE_URL": f"sqlite:///{tmp_path}/mistyped/gateway.db", "DOORS": "ingest"}
+    with on_terminal([*COMMAND, "wsgi:app"], settings | missing) as terminal:
+        shown = terminal.shown_until(lambda shown: "Booting worker" in shown)
+    assert "(the file does not exist): create it with flask --app wsgi db upgrade, or correct" in shown
+    assert not (tmp_path / "mistyped").exists()
+
+
 @pytest.fixture
 def few_connections(postgres_server: str, postgres_template: str) -> Iterator[str]:
     """The URL of a migrated database whose role may open 30 connections: those of one worker."""
