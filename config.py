@@ -321,7 +321,7 @@ def load_settings() -> Settings:
     """
     gone = [f"{name} ({words})" for name, words in GONE.items() if os.environ.pop(name, "")]
     if gone:  # removed, so that it is logged once, and not again by what this process starts
-        _logger.warning("not settings any more, and without effect; unset them: %s", "; ".join(gone))
+        _logger.warning("these settings no longer exist and have no effect: unset %s", "; ".join(gone))
     values: dict[str, Any] = {"rpc_urls": _rpc_urls()}
     for name, read in {each.name: each.metadata.get("read") for each in fields(Settings)}.items():
         text = (_from_file(name.upper()) if name in FROM_FILES else None) or os.environ.get(name.upper())
@@ -369,7 +369,9 @@ def _check_databases(settings: Settings) -> None:
     urls = {"DATABASE_URL": settings.database_url, "DATABASE_REPLICA_URL": settings.database_replica_url}
     postgresql = all(url.startswith("postgresql") for url in urls.values() if url)
     if settings.database_replica_url and not postgresql:
-        words = "must be a postgresql: URL, and DATABASE_URL, too, or unset: only PostgreSQL has replicas"
+        words = (
+            "must be a postgresql: URL, and so must DATABASE_URL, or be unset: only PostgreSQL has replicas"
+        )
         raise ConfigError(f"DATABASE_REPLICA_URL: {words}")
     if settings.database_pooler and not postgresql:
         raise ConfigError(

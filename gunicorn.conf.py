@@ -38,10 +38,12 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.audit.keys import AuditKeys
+from app.audit.rules.records import HEADS_LOGGER
 from app.db.connections import check_connections
 from app.db.database import Database
 from app.db.models import db
 from app.db.pooler import check_pooler
+from app.db.schema import database_complaint
 from app.http.application import part_of
 from app.http.limits import LimitStore
 from app.monitoring.figures import ProcessMetrics, report_regularly
@@ -176,6 +178,10 @@ errorlog = "-"
 loglevel = _settings.log_level.lower()
 logger_class = _Logger
 log_to_stderr(_settings.log_format, _settings.log_level)
+if (_start := start_block.begun()) is not None and not _start.verbose:
+    logging.getLogger(HEADS_LOGGER).setLevel(
+        logging.WARNING
+    )  # one at each sign-in, of use only in a stored log
 
 
 def on_starting(server: Any) -> None:
@@ -187,6 +193,7 @@ def on_starting(server: Any) -> None:
         check_pooler(part_of(application, Database))
         _fit_database(server)
         check_connections(part_of(application, Database), server.cfg.workers)
+        _warn_of_file(server, part_of(application, Database))
         if _settings.sandbox_controls:
             check_controls(part_of(application, Database))
         for engine in db.engines.values():
@@ -197,6 +204,15 @@ def on_starting(server: Any) -> None:
     _hold_signals_of_new_workers(server)
     _end_with_terminal(server)
     _end_silently(server)
+
+
+def _warn_of_file(server: Any, database: Database) -> None:
+    """Warn at once of an embedded database that cannot be served: its path may be mistyped.
+
+    It may still come, so this is no reason to end; until then the server is not ready.
+    """
+    if database.engine.dialect.name == "sqlite" and (complaint := database_complaint(database)):
+        server.log.warning("%s", complaint)
 
 
 def on_reload(server: Any) -> None:

@@ -14,10 +14,11 @@ from sqlalchemy.types import TypeEngine
 from app.db.engine import WRITER, is_pooled, prepare
 from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
 from app.db.schema import applied_migrations, complaint_after_last, complaint_before_first
+from app.db.sqlite import CREATES
 from app.db.timeouts import MIGRATION
 from app.db.types import Accounts, Address, ChainIds, ExactInteger, FeeTiers, Hash32, Uint64, UtcTime
 
-logger = logging.getLogger("alembic.env")
+logger = logging.getLogger("migrations")  # not below alembic, whose handler throws entries of commands away
 database = current_app.extensions["migrate"].db
 
 
@@ -57,10 +58,12 @@ def run_online(percent: int) -> None:
 
     SQLite has one writer and no short locks, so there everything is one transaction.
     """
-    engine = create_engine(database.engine.url, poolclass=NullPool, hide_parameters=True)
+    changes = _changes_the_schema()
+    engine = create_engine(
+        database.engine.url, poolclass=NullPool, hide_parameters=True, execution_options={CREATES: changes}
+    )
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
     on_postgresql = engine.dialect.name == "postgresql"
-    changes = _changes_the_schema()
     done: list[str] = []
     with (
         taking_turns(engine, say) if changes else nullcontext(Turn()) as turn,
@@ -95,7 +98,7 @@ def run_online(percent: int) -> None:
         finally:
             engine.dispose()
     if changes and not done:
-        say("the database is there already: nothing to do")
+        logger.info("the database has this schema already: nothing to do")
 
 
 def _changes_the_schema() -> bool:

@@ -47,9 +47,8 @@ from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.cli.terminal import cli_actor
 from app.db.complaints import unusable
 from app.db.database import Database
-from app.db.engine import run_read
 from app.db.models import db
-from app.db.schema import applied_migrations, database_complaint, is_ahead, newest_schema
+from app.db.schema import applied_or_none, database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.http.application import current
 from app.observability.logs import LINE, TIME, format_handlers
@@ -122,9 +121,9 @@ def prepare_database(app: Flask, progress: Progress, *, verbose: bool = False) -
             migrate_database(current(Database))
         if make_url(app.config["SQLALCHEMY_DATABASE_URI"]).get_backend_name() != "sqlite":
             return
-        progress.show("loading the sandbox")
+        parts = current(Database), current(AuditKeys), current(Intake)
         try:
-            loaded = ensure_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor())
+            loaded = ensure_sandbox(*parts, actor=cli_actor(), working=progress.show)
         except SandboxRefused as refused:  # another process has loaded something else meanwhile
             raise SystemExit(f"sandbox: {refused}") from None
         if verbose:
@@ -196,7 +195,7 @@ def migrate_database(database: Database) -> None:
 
     :raises SystemExit: this version cannot run on that schema.
     """
-    applied = run_read(database.reads, applied_migrations)
+    applied = applied_or_none(database)
     if applied == {newest_schema()}:
         return
     if not is_ahead(applied):
@@ -229,7 +228,7 @@ def how_webhooks_are_sent(settings: Settings) -> str:
     """What else to start. The sender is a separate process, so that servers can be restarted without it."""
     if not {"api", "admin"} & set(settings.doors):
         return ""
-    return "Webhooks are sent by another process, beside this one: .venv/bin/flask --app wsgi deliver\n"
+    return "Another process sends webhooks: .venv/bin/flask --app wsgi deliver\n"
 
 
 def build_documentation(settings: Settings) -> None:

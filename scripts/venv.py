@@ -50,6 +50,8 @@ TICK_SECONDS = 0.2
 LINE_SECONDS = 10
 """How often work that goes on is shown: in place on a terminal, as a line in a file."""
 
+CUT = " ..."
+
 REASON_LINES = 15
 """How much of what a failed program printed is shown: its last lines have the reason."""
 
@@ -83,7 +85,7 @@ class Progress:
         """Show how long it has been, and what is done now."""
         if self._in_place:
             line = f"{self._what} ...  {self.seconds} s  {detail}" if self.seconds else f"{self._what} ..."
-            self._write(f"\r\x1b[2K{line[: shutil.get_terminal_size().columns - 1]}")
+            self._write(f"\r\x1b[2K{fitted(line, shutil.get_terminal_size().columns - 1)}")
         elif time.monotonic() - self._shown >= LINE_SECONDS:
             self._shown = time.monotonic()
             self._write(f"... {self.seconds} s  {detail}".rstrip() + "\n")
@@ -102,6 +104,15 @@ class Progress:
     def _write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def fitted(line: str, most: int) -> str:
+    """The line, or its first words where it is longer. A word is cut only if there is room for no other."""
+    if len(line) <= most:
+        return line
+    cut = line[: max(0, most - len(CUT))]
+    whole = cut if line[len(cut)] == " " else cut.rpartition(" ")[0]
+    return f"{whole.rstrip() or cut}{CUT}"
 
 
 def fingerprint(name: str) -> str:

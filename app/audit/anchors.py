@@ -86,7 +86,9 @@ class Anchors:
                 is_waiting = place in self._missed
                 self._miss(place, new)
             if known != why:
-                _log.error("audit heads cannot be noted in %s: %s; they are tried again", _name(place), why)
+                _log.error(
+                    "the gateway cannot write audit heads to %s: %s; it tries again", _name(place), why
+                )
             if not is_waiting:
                 timer = Timer(RETRY_SECONDS, self._retry, (place,))
                 timer.daemon = True
@@ -95,7 +97,7 @@ class Anchors:
             with self._lock:
                 is_repaired = place not in self._missed and self._failures.pop(place, "")
             if is_repaired:
-                _log.warning("audit heads are noted again in %s", _name(place))
+                _log.warning("the gateway writes audit heads to %s again", _name(place))
 
     def _retry(self, place: SplitResult) -> None:
         with self._lock:

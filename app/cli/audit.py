@@ -167,9 +167,9 @@ def verify(
 ) -> None:
     """Verify the integrity of the log from the first record to the last. Exits with 1 at the first fault.
 
-    Prints the head, which is the last record as ID:MAC. Keep it outside the database (the server's log has
-    it, too) and give it to --head later, or the log to --log, or what AUDIT_ANCHORS wrote to --anchors: only
-    then are records found that were removed at the end.
+    Prints the head, which is the last record as ID:MAC. Store it outside of the database, and give it to
+    --head later. The server's log also has it (--log), and so does the file of AUDIT_ANCHORS (--anchors).
+    Without one of them, the command cannot find out that somebody removed the last records.
     """
     noted = _heads([*heads, *logged, *anchored])
     found = verify_audit(current(Database), current(AuditKeys), noted, archives)
@@ -197,7 +197,8 @@ def verify(
 def archive(before: datetime, file: Path) -> None:
     """Move the oldest records into a file that 'audit verify --archive' reads.
 
-    They leave the log after the file was written and verified. An interrupted run can be started again.
+    The command writes and verifies the file before it removes them from the log. You can start an
+    interrupted run again.
     """
     try:
         found = archive_audit(current(Database), current(AuditKeys), before, file, actor=cli_actor())
@@ -217,7 +218,7 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except RecordUnreadable as unreadable:
-        raise Refusal(f"{unreadable}; flask audit verify says where the log holds up to") from None
+        raise Refusal(f"{unreadable}; flask --app wsgi audit verify names the last intact record") from None
     except ArchivedMeanwhile as gone:
         raise Refusal(str(gone)) from None
 

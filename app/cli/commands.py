@@ -9,6 +9,8 @@ from typing import Final
 import click
 from flask.cli import AppGroup
 
+from app.cli.usage import take_over
+
 COMMANDS: Final = {
     "api-keys": "app.cli.keys",
     "audit": "app.cli.audit",
@@ -43,9 +45,11 @@ class CommandLine(AppGroup):
         self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        take_over(ctx)
         return sorted({*super().list_commands(ctx), *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        take_over(ctx)
         if cmd_name in self._modules and cmd_name not in self.commands:
             module = import_module(self._modules[cmd_name])
             self.add_command(getattr(module, cmd_name.replace("-", "_")), cmd_name)

@@ -155,8 +155,8 @@ def _sync(path: Path) -> None:
 def backup(file: Path) -> None:
     """Write a copy of the SQLite database to FILE, while the gateway runs.
 
-    FILE must not exist yet. It is checked before it gets its name, and readable by its owner alone. The keys
-    (SECRET_KEY, AUDIT_KEY) are not in it: keep them elsewhere.
+    FILE must not exist yet. The command verifies the copy before it has that name, and only its owner can
+    read it. It does not contain the keys (SECRET_KEY, AUDIT_KEY): store them elsewhere.
     """
     try:
         made = back_up(current(Database).engine.url, file)
@@ -168,5 +168,5 @@ def backup(file: Path) -> None:
 @click.command("version")
 @with_appcontext
 def version() -> None:
-    """Say which release this is and which schema it is made for."""
+    """Print the release, and the schema that it is made for."""
     click.echo(f"{current(Release)}, schema {newest_schema()}")

@@ -31,7 +31,7 @@ _log = logging.getLogger("app.sender")
 def deliver(once: bool) -> None:
     """Send webhooks, until SIGTERM or SIGINT.
 
-    Any number of these may run: each delivery is taken by one of them. Exits with 0 after a signal, with 1
+    You can run several of them: one of them takes each delivery. Exits with 0 after a signal, with 1
     if it cannot start.
     """
     database = current(Database)
@@ -44,7 +44,7 @@ def deliver(once: bool) -> None:
     check_connections(database)
     sent = asyncio.run(_send(database, snapshots, audit_keys, allowed, once))
     if once:
-        say(f"{sent} attempts were made")
+        say(f"attempts to send: {sent}")
         _log.info("ended")
     else:
         tell_stopped(_log)

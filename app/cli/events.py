@@ -83,8 +83,8 @@ def _progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
 def ingest(context: click.Context, file: BinaryIO) -> None:
     """Ingest events from FILE (- for standard input), one JSON object per line.
 
-    Prints the result as JSON. Exits with 0 if nothing was refused, otherwise with 2. A file may be
-    ingested again.
+    Prints the result as JSON. Exits with 0 if the gateway accepted every event, otherwise with 2. You can
+    ingest a file again.
     """
     size = 0 if file is sys.stdin.buffer else os.fstat(file.fileno()).st_size
     with _progress(size, "events") as advance_to:
@@ -104,9 +104,8 @@ def export() -> None:
     database = current(Database)
     if pruned := count_pruned(database):
         click.echo(
-            f"note: {grouped(pruned)} pruned transfers are not in this export, nor are the pool amounts "
-            "that they moved, and a database restored from it would not recognise their ids. A backup of the "
-            "database has them.",
+            f"note: this export does not contain {grouped(pruned)} pruned transfers, nor the pool amounts "
+            "that they moved. A database that you restore from it does not know their ids: a backup does.",
             err=True,
         )
     for line in export_log(database):
@@ -117,7 +116,7 @@ def export() -> None:
 def replay_log() -> None:
     """Project the event log again, and repair what differs from it.
 
-    Prints each row that differed. The gateway keeps running meanwhile, and an interrupted run can be started
+    Prints each row that differed. The gateway keeps running meanwhile. You can start an interrupted run
     again.
     """
     database = current(Database)
@@ -138,8 +137,8 @@ def replay_log() -> None:
 def verify_log(context: click.Context) -> None:
     """Project the event log again, compare it with all derived data, and change nothing.
 
-    Prints each row that differs. Exits with 0 if everything agrees, otherwise with 1. The gateway keeps
-    running meanwhile and waits for nothing; events replay repairs what differs.
+    Prints each row that differs. Exits with 0 if no row differs, otherwise with 1. The gateway keeps running
+    meanwhile, and does not wait for it. `events replay` repairs the rows.
     """
     database = current(Database)
     differed = _Differed()
@@ -155,7 +154,7 @@ def _beside(database: Database) -> Iterator[Callable[[int], None]]:
     try:
         room = room_needed(database)
         free = "" if room.free is None else f", {in_words(room.free)} are free"
-        say(f"needs up to {in_words(room.needed)} of the database's disk until it ends{free}", err=True)
+        say(f"this needs up to {in_words(room.needed)} on the database's disk until it ends{free}", err=True)
         with _transfers(about_how_many(database)) as advance:
             yield advance
     except NoSecondSchema as complaint:
@@ -197,7 +196,7 @@ def _transfers(length: int) -> Iterator[Callable[[int], None]]:
     "--since",
     help="With --token: only events received from this time on (RFC 3339, such as 2026-01-31T12:00:00Z).",
 )
-@click.option("--reason", required=True, help="The reason; kept in the log.")
+@click.option("--reason", required=True, help="The reason, which the log stores.")
 def retract(
     event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str, **about: Any
 ) -> None:
@@ -255,8 +254,8 @@ def _route(text: str) -> str:
 def prune_log(before: str, dry_run: bool) -> None:
     """Remove finished transfers whose last event is older than a time, with all their events.
 
-    The gateway keeps running meanwhile, and an interrupted run can be started again. The amounts that the
-    transfers moved through the pools stay counted; later events about them are refused.
+    The gateway keeps running meanwhile. You can start an interrupted run again. The pools still count the
+    amounts that the transfers moved. The gateway refuses later events about them.
     """
     database = current(Database)
     audit_keys = current(AuditKeys)
@@ -273,7 +272,7 @@ def prune_log(before: str, dry_run: bool) -> None:
 def _pruning_in_words(found: Pruning, requested: datetime, dry_run: bool) -> Iterator[str]:
     if found.before < requested:
         yield (
-            f"transfers since {found.before.isoformat()} are kept: answers need them (latencies of 7 days, "
+            f"transfers since {found.before.isoformat()} stay: answers need them (latencies of 7 days, "
             "current epochs of pools)"
         )
     total = sum(found.transfers.values())
@@ -285,11 +284,11 @@ def _pruning_in_words(found: Pruning, requested: datetime, dry_run: bool) -> Ite
         yield f"  {grouped(count)} {status.name.removeprefix('TRANSFER_').lower()}"
     for (chain_id, symbol), moved in sorted(found.moved.items()):
         sums = f"sent {moved.sent}, relayed {moved.relayed}"
-        yield f"  pool {symbol} on chain {chain_id} keeps their amounts: {sums}"
+        yield f"  pool {symbol} on chain {chain_id} still counts their amounts: {sums}"
     for kind, count in sorted(found.others.items()):
-        yield f"  {grouped(count)} events about {kind} that decide nothing any more"
+        yield f"  {grouped(count)} events about {kind} that no longer change an answer"
     for reason, count in sorted(found.retained.items()):
-        yield f"kept although finished and old: {grouped(count)} ({reason})"
+        yield f"not pruned, although finished and old: {grouped(count)} ({reason})"
 
 
 def _time(text: str, option: str) -> datetime:
@@ -303,32 +302,40 @@ SAY_SECONDS = 10.0
 
 
 @click.command("backfill", cls=CheckedCommand)
-@click.option("--status", is_flag=True, help="Only say how far each is.")
-@click.option("--again", is_flag=True, help="Begin anew, also those that have ended.")
+@click.option("--status", is_flag=True, help="Print how far each backfill is, and change nothing.")
+@click.option(
+    "--again", is_flag=True, help="Start each backfill from its beginning, also one that has ended."
+)
 @click.option(
     "--reopen",
     "reopens",
     is_flag=True,
-    help="Only note that all are to do, before going back to an older version.",
+    help="Mark all backfills as not done, before you go back to an older version.",
 )
-@click.option("--rows", default=ROWS, show_default=True, type=click.IntRange(1), help="Rows of a range.")
+@click.option(
+    "--rows",
+    default=ROWS,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of rows that one transaction fills.",
+)
 @click.option(
     "--pause",
     default=PAUSE_SECONDS,
     show_default=True,
     type=click.FloatRange(0, 60),
-    help="Seconds between two ranges.",
+    help="Seconds between two transactions.",
 )
 @with_appcontext
 def backfill(status: bool, again: bool, reopens: bool, rows: int, pause: float) -> None:
-    """Fill what migrations added, once every process runs this version. Everything goes on meanwhile.
+    """Fill what migrations added, once every process runs this version. The gateway keeps running meanwhile.
 
-    It may be ended at any time and goes on there when it is run again.
+    You can stop the command at any time: the next run continues where it stopped.
     """
     database = current(Database)
     if reopens:
         reopen(database)
-        say("all backfills are to do again")
+        say("the next backfill fills everything again")
         return
     before = progress_of(database)
     if not known_backfills():

@@ -26,12 +26,14 @@ from app.credentials.services.issued import (
 )
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
+from app.db.engine import run_read
 from app.http.application import current
+from app.network.queries import chain_names
 from app.transfers.rules.events.event_types import REPORTED
 from app.values.json_values import read_time
 
-api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a limit of their own.")
-ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens, with which reporters send events over HTTP.")
+api_keys = DataGroup("api-keys", help="API keys: integrators who send one have a rate limit of their own.")
+ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens: reporters send events over HTTP with them.")
 
 
 def _print(what: str, want: Callable[[], Wanted], break_glass: str | None) -> None:
@@ -64,7 +66,7 @@ def _print(what: str, want: Callable[[], Wanted], break_glass: str | None) -> No
     "rate_limit",
     default="",
     metavar="LIMIT",
-    help="Maximum number of requests, such as 20/second or 100/minute;1000/hour. Without it there is none.",
+    help="Maximum number of requests, such as 20/second or 100/minute;1000/hour. The default is no maximum.",
 )
 @break_glass
 def create_api_key(name: str, scopes: tuple[str, ...], rate_limit: str, break_glass: str | None) -> None:
@@ -140,6 +142,9 @@ def create_ingest_token(
     """
     terms = TokenTerms(expires_at=_time(expires), **quota)
     _print(f"token {name}", lambda: new_token(name, types, chains, terms), break_glass)
+    known = run_read(current(Database).reads, chain_names)
+    for chain in sorted({*chains} - known.keys()):
+        say(f"note: chain {chain} is not configured: correct --chain, or add the chain", err=True)
 
 
 @ingest_tokens.command("rotate")

@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
+import click
+from flask.cli import with_appcontext
 from flask_migrate.cli import db as found
 
-from app.cli.terminal import OneLineGroup
+from app.cli.terminal import OneLineGroup, say
+from app.db.database import Database
+from app.db.engine import run_read
+from app.db.schema import applied_migrations, applied_or_none
+from app.http.application import current
+
+
+def _reported(name: str) -> click.Command:
+    """The command, which also says from which schema to which it went. Only an upgrade creates a database."""
+    command = found.commands[name]
+    migrate = command.callback
+    assert migrate is not None  # noqa: S101  a command of Flask-Migrate
+
+    @with_appcontext
+    def migrate_and_say(**given: Any) -> None:
+        if given["sql"]:  # standard output has the statements
+            migrate(**given)
+            return
+        before = _schema(may_be_missing=name == "upgrade")
+        migrate(**given)
+        after = _schema()
+        address = current(Database).address
+        say(
+            f"{address} has {after} already: nothing to do"
+            if after == before
+            else f"{address} has {after} now; before, it had {before}"
+        )
+
+    return click.Command(name, params=command.params, callback=migrate_and_say, help=command.help)
+
+
+def _schema(*, may_be_missing: bool = False) -> str:
+    """In words. No connection stays open, which would keep SQLite's other files next to the database."""
+    database = current(Database)
+    applied = applied_or_none(database) if may_be_missing else run_read(database.reads, applied_migrations)
+    database.reads.dispose()
+    return f"schema {', '.join(sorted(applied))}" if applied else "no schema"
+
 
 db = OneLineGroup(
-    "db", commands=found.commands, params=found.params, callback=found.callback, help="Migrate the database."
+    "db",
+    commands={**found.commands, **{name: _reported(name) for name in ("upgrade", "downgrade", "stamp")}},
+    params=found.params,
+    callback=found.callback,
+    help="Migrate the database.",
 )
 
 

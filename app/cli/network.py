@@ -34,8 +34,8 @@ class _Import(CheckedCommand):
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option(
     "--from-configs", type=click.File("rb"), metavar="FILE",
-    help="Import an answer of getTransferConfigsForAll of another gateway; the "
-    "configuration must be empty.",
+    help="Import an answer of getTransferConfigsForAll of another gateway. This "
+    "gateway must have no configuration yet.",
 )  # fmt: skip
 @click.option(
     "--print",
@@ -57,9 +57,9 @@ def import_(
 ) -> None:
     """Replace the whole configuration by the network document in FILE (- for standard input).
 
-    All or nothing: a refused document changes nothing, every error is printed on standard error with its
-    JSON path, and the command exits with 1. Changes that need a second approval (TWO_PERSONS) are refused,
-    too, unless --break-glass gives a reason.
+    A refused document changes nothing. The command prints each error with its JSON path on standard error,
+    and exits with 1. It also refuses changes that need a second approval (TWO_PERSONS), unless --break-glass
+    gives a reason.
     """
     if (file is None) == (from_configs is None):
         raise click.UsageError("give a FILE with a network document, or --from-configs FILE")
@@ -107,7 +107,7 @@ def _say_trials(trials: Sequence[TriedRoute]) -> None:
         for warning in route.warnings:
             say(f"- {warning}", err=True)
     if len(others) > LISTED:
-        say(f"and {counted(len(others) - LISTED, 'trial estimate')} near 1 more", err=True)
+        say(f"and {counted(len(others) - LISTED, 'more trial estimate')} with a rate near 1", err=True)
     refused = Counter(each.refused for each in trials if each.refused)
     for check, number in refused.items():
         say(f"no amount passes the check “{check}” on {counted(number, 'route')}", err=True)

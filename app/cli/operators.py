@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TextIO
 
 import click
@@ -16,7 +18,13 @@ from app.accounts.services.account_changes import (
     create_account,
     request_account,
 )
-from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
+from app.accounts.services.accounts import (
+    Account,
+    AccountRefused,
+    checked_email,
+    find_account,
+    list_accounts,
+)
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
 from app.accounts.services.factors import accounts_that_have_passkeys
 from app.accounts.services.passwords import generate_password, hash_password
@@ -37,7 +45,7 @@ _ROLE = click.Choice([role.value for role in Role])
 @click.option(
     "--password",
     envvar="OPERATOR_PASSWORD",
-    help="Better typed at the prompt, or set in OPERATOR_PASSWORD: other users can see command lines.",
+    help="Other users can see it: use the prompt, OPERATOR_PASSWORD or --password-file instead.",
 )
 @click.option(
     "--password-file",
@@ -58,12 +66,12 @@ def create(
     needs_second_factor: bool,
     break_glass: str | None,
 ) -> None:
-    """Create the account EMAIL. The password is read from OPERATOR_PASSWORD, a file or a prompt."""
+    """Create the account EMAIL. A prompt, OPERATOR_PASSWORD or a file gives the password."""
     if password_file is not None:
         password = password or password_file.read().rstrip("\r\n")
-    if not password:
-        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     try:
+        checked_email(email)  # before somebody types a password
+        password = password or _read_password()
         made = create_account(
             *_parts(),
             email,
@@ -76,6 +84,28 @@ def create(
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"created {made} with the role {role}")
+
+
+def _read_password() -> str:
+    """Read it from a prompt, or where there is no terminal from the first line of standard input."""
+    if _is_at_terminal():
+        typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return typed
+    if line := sys.stdin.readline().rstrip("\r\n"):
+        return line
+    raise Refusal(
+        "the password is missing, and there is no terminal to type it at: name a file that holds it with "
+        "--password-file, or set OPERATOR_PASSWORD"
+    )
+
+
+def _is_at_terminal() -> bool:
+    """Whether a prompt reaches a person: it uses the terminal of the process, whatever its input is."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True
 
 
 @operators.command("list")
@@ -149,14 +179,14 @@ def reset_second_factor(email: str, break_glass: str | None) -> None:
 @click.option(
     "--unnamed",
     type=click.Choice(["oldest", "present"]),
-    help="Which key encrypts secrets that name none, as earlier versions wrote them: the first of "
-    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only where there are such secrets and several keys.",
+    help="Which key encrypts secrets that earlier versions wrote without the name of a key: the first of "
+    "SECRET_KEYS_OLD, or SECRET_KEY. Needed only if the database has such secrets and you have several keys.",
 )
 def reencrypt_(unnamed: str | None) -> None:
     """Encrypt the secrets of one-time codes with the present SECRET_KEY.
 
-    To be run after SECRET_KEY was replaced and before the old one is taken from SECRET_KEYS_OLD. Running it
-    again changes nothing. Exits with 1 if secrets need a key that is not configured.
+    Run it after you replace SECRET_KEY, and before you remove the old key from SECRET_KEYS_OLD. A second run
+    changes nothing. Exits with 1 if secrets need a key that is not configured.
     """
     settings = current_app.config["SETTINGS"]
     if not settings.secret_key:
@@ -170,7 +200,7 @@ def reencrypt_(unnamed: str | None) -> None:
             f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
             "nothing was changed"
         ) from None
-    say(f"secrets encrypted with the present key: {done.moved}; already so: {done.already}")
+    say(f"secrets encrypted with the present key: {done.moved}; they were before: {done.already}")
     if done.unreadable:
         emails = ", ".join(done.unreadable)
         raise Refusal(

@@ -14,7 +14,7 @@ sandbox = DataGroup("sandbox", help="A sample network with transfers.")
 
 @sandbox.command("load")
 def load() -> None:
-    """Load the sandbox into an empty database. A database with other data is refused."""
+    """Load the sandbox into an empty database. Refuses a database with other data."""
     try:
         say(load_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor()))
     except SandboxRefused as refused:
@@ -23,5 +23,5 @@ def load() -> None:
 
 @sandbox.command("ensure")
 def ensure() -> None:
-    """Load the sandbox into an empty database or refresh an old sandbox. Other data is left unchanged."""
+    """Load the sandbox into an empty database, or refresh an old sandbox. Changes no other data."""
     say(ensure_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor()))

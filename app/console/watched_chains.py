@@ -48,7 +48,7 @@ STATE_WORDS: Final[Mapping[WatchState, tuple[str, Look, str]]] = {
     WatchState.STOPPED: (
         "stopped",
         Look.BAD,
-        "Nothing is read until reading is started again. It then continues where it stopped.",
+        "No watcher reads the chain until you start reading again. It then continues where it stopped.",
     ),
 }
 """The word for a state, the look of its pill, and what it means."""
@@ -114,7 +114,7 @@ class WatchingView(ConsoleView):
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
-            flash(f"Stopped reading {name}. What was read is kept.", "success")
+            flash(f"Stopped reading {name}. The gateway keeps what it has read.", "success")
         return redirect(chain_page(chain_id, "reading"))
 
     @expose("/<int:chain_id>/start", methods=("POST",))
@@ -125,7 +125,7 @@ class WatchingView(ConsoleView):
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
-            flash(f"Started reading {name}. A running watcher picks it up within seconds.", "success")
+            flash(f"Started reading {name}. A running watcher begins within seconds.", "success")
         return redirect(chain_page(chain_id, "reading"))
 
 

@@ -70,7 +70,7 @@ class NewWebhookForm(ConsoleForm):
     )
     url = StringField(
         "URL",
-        description="Where events are posted, such as https://example.org/hooks.",
+        description="The address that receives the events, such as https://example.org/hooks.",
         filters=[lambda text: (text or "").strip()],
         render_kw={"autocomplete": "off", "required": True, "maxlength": str(MAX_URL), "inputmode": "url"},
     )
@@ -121,7 +121,7 @@ class ReplayForm(ConsoleForm):
 
     since = TimeField("From")
     until = TimeField("To", description="Empty: until now.")
-    delivered_too = BooleanField("Also what was delivered")
+    delivered_too = BooleanField("Also events that were delivered")
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
         """The first moment, and the first one after the span.
@@ -241,17 +241,20 @@ class WebhooksView(ConsoleView):
     def pause(self, public_id: str) -> ResponseReturnValue:
         reason = f"paused by {actor().name}"
         switch(*_parts(), public_id, State.PAUSED, actor=actor(), reason=reason)
-        return _done(public_id, "Paused. What happens meanwhile is kept and sent later.")
+        return _done(public_id, "Paused. The gateway stores events meanwhile, and sends them later.")
 
     @expose("/<public_id>/resume", methods=("POST",))
     def resume(self, public_id: str) -> ResponseReturnValue:
         switch(*_parts(), public_id, State.ACTIVE, actor=actor())
-        return _done(public_id, "Active again. What waits is sent now.")
+        return _done(public_id, "Active again. The gateway now sends the events that wait.")
 
     @expose("/<public_id>/test", methods=("POST",))
     def test(self, public_id: str) -> ResponseReturnValue:
         send_test(current(Database), public_id)
-        return _done(public_id, "Test event written. Its outcome appears below once the sender has tried it.")
+        return _done(
+            public_id,
+            "The gateway wrote a test event. Its outcome appears below when the sender has sent it.",
+        )
 
     @expose("/<public_id>/replay", methods=("POST",))
     def replay(self, public_id: str) -> ResponseReturnValue:
@@ -271,7 +274,7 @@ class WebhooksView(ConsoleView):
         """Try one delivery that waits for its next attempt, or all of them, now."""
         count = retry(*_parts(), public_id, delivery_id, actor=actor())
         if not count:
-            words = "Nothing to try again: it was delivered or given up, or is due within a minute."
+            words = "Nothing to send again: no delivery waits longer than a minute for its next attempt."
             return _done(public_id, words, "warning")
         what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
         return _done(public_id, f"{what} tried now. Refresh the page to see the outcome.")
@@ -284,7 +287,7 @@ class WebhooksView(ConsoleView):
     @expose("/<public_id>/remove", methods=("POST",))
     def remove(self, public_id: str) -> ResponseReturnValue:
         switch(*_parts(), public_id, State.REMOVED, actor=actor())
-        flash("Webhook removed. Nothing more is sent to it.", "success")
+        flash("Webhook removed. The gateway sends no more events to it.", "success")
         return redirect(url_for("webhooks.index"))
 
 

@@ -17,6 +17,8 @@ _REMEDIES: Final = (
         "not a database|malformed",
         f"restore a backup (docs/operations.md#back-up-and-restore), {_CORRECT}",
     ),
+    ("it is a folder", "name a file in it in DATABASE_URL"),
+    ("the file does not exist", f"create it with flask --app wsgi db upgrade, {_CORRECT}"),
     ("unable to open", f"name a file, make its folder, and let this user write there, {_CORRECT}"),
     ("readonly database", "let this user write the file and its folder"),
     ("read-only transaction", "set DATABASE_URL to the primary"),

@@ -20,6 +20,7 @@ from app.db.complaints import unusable
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.models import SchemaFloor
+from app.db.sqlite import file_of
 from app.db.writes import writes_of
 
 _VERSIONS = select(column("version_num", String)).select_from(table("alembic_version"))
@@ -30,6 +31,12 @@ def applied_migrations(connection: Connection) -> frozenset[str]:
     if not inspect(connection).has_table("alembic_version"):
         return frozenset()
     return frozenset(connection.scalars(_VERSIONS).all())
+
+
+def applied_or_none(database: Database) -> frozenset[str]:
+    """The same of a database whose file may not exist yet."""
+    file = file_of(database.engine.url) if database.engine.dialect.name == "sqlite" else None
+    return frozenset() if file and not file.exists() else run_read(database.reads, applied_migrations)
 
 
 def schema_floors(connection: Connection) -> frozenset[str]:

@@ -16,11 +16,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import URL, Connection, Engine, event
 
 from app.cooperation import in_native_thread
 from app.db.timeouts import timeouts_of
 from app.db.types import SqliteExactSum
+
+CREATES: Final = "gateway_creates"
+"""Execution option of an engine that creates the file and its folder where they do not exist. For others a
+mistyped path would be a new, empty database.
+"""
 
 _SUFFIX: Final = "-turn"
 
@@ -108,6 +113,12 @@ class NativeConnection(sqlite3.Connection):
         in_native_thread(super().commit)
 
 
+def file_of(url: URL) -> Path | None:
+    """The file of the database; None where a URI names it."""
+    name = url.database
+    return Path(name) if name and not name.startswith((":", "file:")) else None
+
+
 def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
     """Attach the behaviour to an engine.
 
@@ -118,10 +129,12 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
 
     @event.listens_for(engine, "do_connect")
     def _open(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:
-        file = engine.url.database
-        if file and not file.startswith((":", "file:")):
+        if file := file_of(engine.url):
             with suppress(OSError):  # the driver has the better message: it cannot open the file
-                _own_file(Path(file))
+                if engine.get_execution_options().get(CREATES):
+                    _create(file)
+                _require(file)
+                _own(file)
         if not reader:
             params["factory"] = NativeConnection
 
@@ -145,18 +158,32 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
             connection.exec_driver_sql("BEGIN")
 
 
-def _own_file(file: Path) -> None:
-    """Create the file, which SQLite would let every user read, or remove the access of others.
+def _create(file: Path) -> None:
+    """Create the file, which SQLite would let every user read, unless there is one.
 
     SQLite gives the -wal and -shm files next to it the same mode.
     """
     file.parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
-    try:
+    with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & stat.S_IRWXO:
-            file.chmod(mode & ~stat.S_IRWXO)
+
+
+def _require(file: Path) -> None:
+    """
+    :raises OperationalError: it is a folder, or does not exist, so that SQLite would create it.
+    """
+    reason = "it is a folder" if file.is_dir() else "" if file.exists() else "the file does not exist"
+    if reason:
+        error = sqlite3.OperationalError(reason)
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+
+def _own(file: Path) -> None:
+    """Remove the access of users who are neither its owner nor of its group."""
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & stat.S_IRWXO:
+        file.chmod(mode & ~stat.S_IRWXO)
 
 
 def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -7,7 +7,7 @@ the same events, so that a request may be sent again. They come in through the f
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -66,17 +66,29 @@ def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, a
     return loaded
 
 
-def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
-    """Load the sandbox into an empty database, refresh an old sandbox, and leave other data unchanged."""
+def ensure_sandbox(
+    database: Database,
+    audit_keys: AuditKeys,
+    intake: Intake,
+    *,
+    actor: Actor,
+    working: Callable[[str], None] = lambda _what: None,
+) -> str:
+    """Load the sandbox into an empty database, refresh an old sandbox, and leave other data unchanged.
+
+    :param working: is called with what takes seconds, before it begins.
+    """
     with reading(database.reads) as connection:
         empty, ours = is_empty(connection), is_sandbox(connection)
         newest = newest_release(connection)
     if empty:
+        working("loading the sandbox")
         return load_sandbox(database, audit_keys, intake, actor=actor)
     now = database.clock()
     if not ours or newest is None or now - newest <= STALE_AFTER:
         others = "the database has data of its own; the sandbox was not loaded"
         return "sandbox is up to date" if ours else others
+    working("refreshing the sandbox")
     verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), SANDBOX)
     _expect_all_taken(verdict)
     freshened = f"sandbox refreshed: {verdict.accepted} events"

@@ -13,7 +13,7 @@ from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.fetch import fetch, in_parts
 from app.watcher.loop.view import Blocks
-from app.watcher.rpc.faults import NotThere, RpcFault
+from app.watcher.rpc.faults import FaultyAnswer, NotThere, RpcFault
 from app.watcher.rpc.node import FIRST_BLOCKS, MOST_BLOCKS, MOST_CALLS, Node, RangeAnswer, Wanted
 from app.watcher.rpc.nodes import make_nodes
 from app.watcher.rpc.receipts import Listed, listed, receipts_of_block
@@ -102,7 +102,7 @@ def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[Dispu
         )
     if not terms.contracts:
         yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
-    if len(terms.rpc) == 1:
+    if len(voices) == 1:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
     elif len(voices) > 1 and len(set(voices)) == 1:
         words = "all URLs are of one provider: its logs are proven by headers and receipts, if it serves them"
@@ -155,7 +155,7 @@ def _guarded(node: Node, terms: WatchTerms, now: datetime, monotonic: Callable[[
     try:
         found.extend(_of_node(node, terms, now, monotonic))
     except RpcFault as fault:
-        found.append(Finding(fault.words, good=False))
+        found.append(Finding(_with_remedy(fault), good=False))
     return found
 
 
@@ -193,13 +193,19 @@ def _tried(what: str, finding: Callable[..., Finding], *arguments: object) -> It
     try:
         yield finding(*arguments)
     except RpcFault as fault:
-        yield Finding(f"{what}: {fault.words}", good=False)
+        yield Finding(f"{what}: {_with_remedy(fault)}", good=False)
+
+
+def _with_remedy(fault: RpcFault) -> str:
+    return f"{fault.words}: {fault.remedy}" if fault.remedy else fault.words
 
 
 def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
     without = [address for address in sorted(terms.contracts) if not node.code(address)]
     for address in without:
-        yield Finding(f"{checksum_address(address)} has no code on this chain", good=False)
+        yield Finding(
+            f"{checksum_address(address)} has no code on this chain: correct the address", good=False
+        )
     if terms.contracts and not without:
         yield Finding(f"all {len(terms.contracts)} contracts have code")
 
@@ -218,14 +224,15 @@ def _native_coin(node: Node, terms: WatchTerms) -> Iterator[Finding]:
         try:
             wrapped = node.native_wrap(contract)
         except RpcFault as fault:
-            yield Finding(f"nativeWrap() of {text}: {fault.words}", good=False)
+            yield Finding(f"nativeWrap() of {text}: {_with_remedy(fault)}", good=False)
             continue
         matching += wrapped == configured
         if not any(wrapped):
             yield Finding(f"{text} takes no native coin: it refuses transactions of native coin")
         elif wrapped != configured:
             words = f"{text} wraps native coin as {checksum_address(wrapped)}"
-            yield Finding(f"{words}, but native_wrap is {checksum_address(configured)}", good=False)
+            other = f"native_wrap is {checksum_address(configured)}: correct native_wrap"
+            yield Finding(f"{words}, but {other}", good=False)
     if matching:
         yield Finding(f"native_wrap is what {matching} of {len(takers)} contracts wrap native coin as")
 
@@ -240,7 +247,8 @@ def _archive(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) 
     while high - low > 1:
         halfway = BlockNumber((low + high) // 2)
         low, high = (low, halfway) if _returns_logs(node, wanted, halfway) else (halfway, high)
-    return Finding(f"has logs back to block {high} only, but watch_from_block is {first}", good=False)
+    words = f"has logs back to block {high} only, but watch_from_block is {first}"
+    return Finding(f"{words}: use a URL of a node that stores older blocks", good=False)
 
 
 def _returns_logs(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
@@ -278,7 +286,8 @@ def _newest(node: Node, head: Header) -> Iterator[Finding]:
         headers = node.headers(numbers, verified=True)
         check_parents(headers.values())
     except (RpcFault, ImpossibleAnswer) as fault:
-        yield Finding(f"headers of {len(numbers)} blocks: {fault}", good=False)
+        remedy = fault.remedy if isinstance(fault, RpcFault) else FaultyAnswer.remedy
+        yield Finding(f"headers of {len(numbers)} blocks: {fault}: {remedy}".removesuffix(": "), good=False)
         return
     yield Finding(
         f"accepts batches of {min(node.calls.now, len(numbers))} calls"
@@ -342,7 +351,9 @@ def _logs(
         else node.every_log(header.number)
     )
     if not every:
-        words = f"returns no logs of block {header.number}, whose header says that it has some"
+        words = (
+            f"returns no logs of block {header.number}, whose header says that it has some: use another URL"
+        )
         return Finding(words, good=False)
     sample = next((log for log in every if log.topics), None)
     if sample is None:
@@ -353,6 +364,8 @@ def _logs(
     parts = in_parts(node, Blocks(first, header.number), lambda part: fetch(node, wanted, part))
     found = sum(log.block == header.number for fetched in parts for log in fetched.logs)
     if found != expected:
-        words = f"returns {found} of the {expected} logs of a contract in block {header.number}"
+        words = (
+            f"returns {found} of the {expected} logs of a contract in block {header.number}: use another URL"
+        )
         return Finding(words, good=False)
     return Finding(f"returns the logs of blocks {first} to {header.number}")

@@ -61,7 +61,8 @@ def build() -> bool:
 
 def main(host: str, port: str) -> None:
     os.nice(10)
-    wait_for_answer(host, int(port))
+    if int(port):  # for 0 the system chooses one, which is not known here
+        wait_for_answer(host, int(port))
     try:
         if build():
             sys.stdout.write("The documentation is built.\n")

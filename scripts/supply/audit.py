@@ -35,7 +35,7 @@ class Found:
         if self.holes:
             state = f"{len(self.holes)} known holes\n  " + "\n  ".join(self.holes)
         elif not self.looked_up:
-            state = f"skipped: {self.why or 'the database of holes cannot be asked'}"
+            state = f"skipped: {self.why or 'the database of holes does not respond'}"
         else:
             state = "no known hole"
         partly = (

@@ -116,6 +116,7 @@ def test_missing_database_is_unavailable(open_app: Any, tmp_path: Any) -> None:
 
 
 def test_unmigrated_database_is_not_ready(open_app: Any, tmp_path: Any) -> None:
+    (tmp_path / "empty.db").touch()
     app: Flask = open_app(database_url=f"sqlite:///{tmp_path}/empty.db")
     message = assert_refused(app.test_client().get("/readyz"), 503, "unavailable", READY)
     assert message.startswith("migrations: the database has revision none, this version needs 0")

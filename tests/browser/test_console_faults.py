@@ -103,7 +103,7 @@ def test_webhook_sends_again_in_readers_zone(new_window: NewWindow, hook: str) -
     local = datetime.now(UTC) + timedelta(hours=5, minutes=30)
     page.get_by_label("From (UTC+5:30)").fill(f"{local - timedelta(minutes=5):%Y-%m-%dT%H:%M}")
     page.get_by_label("To (UTC+5:30)").fill(f"{local + timedelta(minutes=5):%Y-%m-%dT%H:%M}")
-    page.get_by_label("Also what was delivered").check()
+    page.get_by_label("Also events that were delivered").check()
     with page.expect_request(f"**/webhooks/{hook}/replay") as sent:
         go(page.get_by_role("button", name="Send again"))
     in_utc = f"since={local - timedelta(hours=5, minutes=35):%Y-%m-%dT%H%%3A%M}"

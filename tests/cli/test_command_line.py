@@ -49,6 +49,7 @@ def test_flask_help_describes_every_command(bare: dict[str, str]) -> None:
     helped = {name: words for name, _, words in (line.strip().partition(" ") for line in listed)}
     assert COMMANDS.keys() <= helped.keys()
     assert all(words.strip() for words in helped.values())
+    assert not {"run", "shell", "routes"} & helped.keys(), "Flask's own, for developers"
 
 
 def test_cli_finds_every_command_by_name(app: Flask) -> None:

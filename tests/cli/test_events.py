@@ -94,7 +94,7 @@ def test_verify_prints_differences_replay_repairs(run: Run, file: Path, database
     run("ingest", str(file))
     agrees = run("verify")
     assert agrees.exit_code == 0
-    room = r"needs up to [\d.]+ MB of the database's disk until it ends(, [\d.]+ GB are free)?\n"
+    room = r"this needs up to [\d.]+ MB on the database's disk until it ends(, [\d.]+ GB are free)?\n"
     assert re.fullmatch(room, agrees.stderr)
     assert agrees.stdout == "verified: 2 transfers, 0 rows differ from the log\n"
     with writing(database.engine) as connection:
@@ -203,8 +203,8 @@ def test_prune_reports_before_deleting(run: Run, file: Path) -> None:
         "would prune: 1 transfers with 2 events",
         "  from 2026-06-01T11:58:20+00:00 to 2026-06-01T11:59:50+00:00",
         "  1 completed",
-        "  pool USDT on chain 1 keeps their amounts: sent 1000000000, relayed 0",
-        "  pool USDT on chain 2 keeps their amounts: sent 0, relayed 1000000000000000000000",
+        "  pool USDT on chain 1 still counts their amounts: sent 1000000000, relayed 0",
+        "  pool USDT on chain 2 still counts their amounts: sent 0, relayed 1000000000000000000000",
     ]
     done = run("prune", "--before", "2026-06-02T00:00:00Z")
     assert done.stdout == dry.stdout.replace("would prune", "pruned")

@@ -102,11 +102,44 @@ def test_account_is_made_once(app: Flask) -> None:
     assert "an account a@example.org already exists" in again.output
 
 
-def test_missing_password_is_prompted_for(app: Flask) -> None:
-    words = ["operators", "create", "a@example.org", "--role", "viewer"]
-    made = app.test_cli_runner().invoke(args=words, input=f"{PASSWORD}\n{PASSWORD}\n")
+CREATE = ["operators", "create", "a@example.org", "--role", "viewer"]
+
+
+@pytest.mark.parametrize(
+    ("at_terminal", "typed"), [(True, f"{PASSWORD}\n{PASSWORD}\n"), (False, f"{PASSWORD}\n")]
+)
+def test_missing_password_is_read(
+    app: Flask, monkeypatch: pytest.MonkeyPatch, at_terminal: bool, typed: str
+) -> None:
+    monkeypatch.setattr("app.cli.operators._is_at_terminal", lambda: at_terminal)
+    made = app.test_cli_runner().invoke(args=CREATE, input=typed)
     assert made.exit_code == 0, made.output
     assert PASSWORD not in made.output
+    assert ("Repeat for confirmation" in made.output) is at_terminal
+
+
+def test_password_without_terminal_is_refused(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.operators._is_at_terminal", lambda: False)
+    refused = app.test_cli_runner().invoke(args=CREATE)
+    assert refused.exit_code == 1
+    (line,) = refused.stderr.splitlines()
+    assert "no terminal" in line
+    assert "--password-file" in line
+    assert "OPERATOR_PASSWORD" in line
+
+
+def test_bad_email_is_refused_before_password(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.cli.operators._read_password", lambda: pytest.fail("a password was read"))
+    refused = run(app, "create", "nobody", "--role", "viewer", password=None)
+    assert "is not an email address" in refused.output
+
+
+def test_password_may_begin_with_dash(app: Flask, database: Database) -> None:
+    words = ("create", "a@example.org", "--role", "viewer", "--password", f"-{PASSWORD}")
+    assert run(app, *words, password=None).exit_code == 0
+    account = find_account(database, email="a@example.org")
+    assert account
+    assert PasswordHasher().verify(account.password, f"-{PASSWORD}")
 
 
 def test_lost_second_factor_is_reset_entirely(app: Flask, database: Database, audited: Audited) -> None:

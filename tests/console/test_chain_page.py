@@ -120,7 +120,9 @@ def test_reading_stops_are_among_changes(visitor: Visitor, network: Flask) -> No
     watch_a_chain(network)
     visitor.post("/admin/watching/1/stop", {"reason": "the node moves"})
     assert "the node moves" in section(visitor.get(PAGE).text, "changes")
-    assert problems(visitor.get(PAGE).text)[0].startswith("Nothing is read until reading is started again.")
+    assert problems(visitor.get(PAGE).text)[0].startswith(
+        "No watcher reads the chain until you start reading again."
+    )
 
 
 def test_refused_form_is_shown_alone(visitor: Visitor) -> None:

@@ -66,7 +66,7 @@ def test_every_transfer_page_shows_status(sandbox: Flask, viewer: Visitor) -> No
         requested = viewer.client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
         (actor,) = re.findall(r"<dt>Next to act</dt><dd>([^<]*?)(?: <span|</dd>)", answer.text)
         assert actor == NEXT_ACTOR_WORDS[NextActor(requested.headers["X-Transfer-Next-Actor"])]
-        assert ("clients are told to ask again" in answer.text) == (
+        assert ("clients query again after" in answer.text) == (
             "X-Transfer-Next-Poll-Seconds" in requested.headers
         )
         assert transfer.transfer_id in pre(answer.text, "reply")

@@ -194,5 +194,8 @@ def test_paused_webhook_sends_nothing(audited: Audited, operator: Visitor) -> No
     assert "Paused by operator@example.org" in paused
     operator.post(f"{page}/test")
     assert take(*audited, Plenty()) == []
-    assert "What waits is sent now" in operator.post(f"{page}/resume", follow_redirects=True).text
+    assert (
+        "The gateway now sends the events that wait"
+        in operator.post(f"{page}/resume", follow_redirects=True).text
+    )
     assert len(take(*audited, Plenty())) == 1

@@ -7,10 +7,13 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, delete, func, insert, select
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
 
 from app.db.engine import READER_OPTIONS, prepare, reading, writing
+from app.db.sqlite import CREATES
 from app.db.timeouts import CONSOLE
 from app.transfers.models import ChainProgress
 from tests.feed.services.world import NOW
@@ -51,8 +54,19 @@ def test_others_cannot_read_embedded_database(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize(
+    ("name", "why"), [("x/gateway.db", "the file does not exist"), ("", "it is a folder")]
+)
+def test_missing_database_is_not_created(tmp_path: Path, name: str, why: str) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / name}")
+    prepare(engine, CONSOLE)
+    with pytest.raises(OperationalError, match=why):
+        engine.connect()
+    assert [*tmp_path.iterdir()] == []
+
+
 def _write_a_row(file: Path) -> None:
-    engine = create_engine(f"sqlite:///{file}")
+    engine = create_engine(f"sqlite:///{file}", execution_options={CREATES: True})
     prepare(engine, CONSOLE)
     with writing(engine) as connection:
         connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS one (number INTEGER)")

@@ -73,6 +73,7 @@ def test_ended_greenlet_takes_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None
 
 def pooled(path: Path, size: int) -> Engine:
     """An engine whose callers wait a hundredth of a second for a connection."""
+    path.touch()
     engine = create_engine(f"sqlite:///{path}", **pool_options(size) | {"pool_timeout": 0.01})
     prepare(engine, CONSOLE)
     return engine

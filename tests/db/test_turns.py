@@ -18,7 +18,9 @@ from app.db.timeouts import CONSOLE, FEED
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "gateway.db"
+    file = tmp_path / "gateway.db"
+    file.touch()
+    return file
 
 
 @pytest.fixture

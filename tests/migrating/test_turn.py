@@ -68,7 +68,7 @@ def test_second_upgrade_waits_and_does_nothing(
         ended.set()
 
     handler = Waits()
-    logging.getLogger("alembic.env").addHandler(handler)
+    logging.getLogger("migrations").addHandler(handler)
     engine = create_engine(db.engine.url)
     thread = threading.Thread(target=second)
     with taking_turns(engine, lambda _words: None):
@@ -77,9 +77,10 @@ def test_second_upgrade_waits_and_does_nothing(
         assert not ended.is_set()
     thread.join(20)
     assert revision() == FIRST
+    caplog.set_level(logging.INFO, "migrations")
     upgrade(directory=DIRECTORY, revision=FIRST)
-    assert "the database is there already: nothing to do" in caplog.text
-    logging.getLogger("alembic.env").removeHandler(handler)
+    assert "the database has this schema already: nothing to do" in caplog.text
+    logging.getLogger("migrations").removeHandler(handler)
     engine.dispose()
 
 

@@ -15,6 +15,7 @@ import psutil
 import pytest
 from sqlalchemy import make_url
 
+from app.audit.rules.records import HEADS_LOGGER
 from tests.databases import new_postgres_database, run_on
 from tests.serving.migrated import sqlite_url
 from tests.serving.server import COMMAND, ROOT, environment
@@ -96,6 +97,29 @@ def test_verbose_run_prints_the_log_as_well(settings: dict[str, str], tmp_path: 
     assert WORKER_LINE in printed
 
 
+@pytest.mark.parametrize(
+    ("before", "logged"),
+    [
+        pytest.param("start_block.begin(start_block.Start((), '', False, False))", False, id="make run"),
+        pytest.param("start_block.begin(start_block.Start((), '', False, True))", True, id="VERBOSE=1"),
+        pytest.param("", True, id="gunicorn"),
+    ],
+)
+def test_run_logs_heads_only_if_verbose(settings: dict[str, str], before: str, logged: bool) -> None:
+    """There is one at each sign-in."""
+    code = f"""
+import logging, runpy
+from serving import start_block
+{before}
+runpy.run_path("gunicorn.conf.py")
+print(logging.getLogger("{HEADS_LOGGER}").isEnabledFor(logging.INFO))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{logged}\n"
+
+
 def test_run_shows_each_warning_once(settings: dict[str, str], tmp_path: Path) -> None:
     printed = started(settings, tmp_path / "log", INGEST_TOKENS="short")
     assert printed.count("INGEST_TOKENS: each token must have at least 16 characters") == 1
@@ -127,6 +151,14 @@ def test_gunicorn_alone_prints_as_before(settings: dict[str, str], tmp_path: Pat
         assert {found[1] for found in OWN_LOG.finditer(shown)} >= {"Starting gunicorn", "Listening at"}
         assert re.search(r"^API      http://", shown, re.MULTILINE)
         assert "The gateway answers" not in shown
+
+
+def test_gunicorn_warns_of_mistyped_file(settings: dict[str, str], tmp_path: Path) -> None:
+    missing = {"DATABASE_URL": f"sqlite:///{tmp_path}/mistyped/gateway.db", "DOORS": "ingest"}
+    with on_terminal([*COMMAND, "wsgi:app"], settings | missing) as terminal:
+        shown = terminal.shown_until(lambda shown: "Booting worker" in shown)
+    assert "(the file does not exist): create it with flask --app wsgi db upgrade, or correct" in shown
+    assert not (tmp_path / "mistyped").exists()
 
 
 @pytest.fixture

@@ -214,6 +214,17 @@ def test_documentation_waits_for_the_gateway() -> None:
             builder.terminate()
 
 
+def test_documentation_is_built_for_unknown_port(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With PORT=0 nobody could answer at that port: it would wait in vain."""
+    monkeypatch.setattr(later, "build", lambda: True)
+    monkeypatch.setattr(later, "wait_for_answer", lambda _host, _port: pytest.fail("it waits"))
+    monkeypatch.setattr("os.nice", lambda _by: None)
+    later.main(LOOPBACK, "0")
+    assert capsys.readouterr().out == "The documentation is built.\n"
+
+
 def test_gateway_runs_without_documentation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,7 +108,7 @@ def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Pa
     with receiving(port, tmp_path, secret_of(tmp_path)) as lines:
         request(server, REQUEST_REFUND)
         printed = flask(f"{SEND.strip()} --once", **settings, WEBHOOK_ALLOW_NETWORKS=LOOPBACK)
-        assert "1 attempts were made" in printed
+        assert "attempts to send: 1" in printed
         line = lines.readline()
     assert line.startswith("verified: transfer.status {")
     for part in ("'status': 7", "'previous_status': 6"):

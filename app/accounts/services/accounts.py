@@ -54,14 +54,23 @@ class Account(Struct, frozen=True):
     signed_in_from: str | None
 
 
+def checked_email(email: str) -> str:
+    """The address in its one spelling.
+
+    :raises AccountRefused: it is not valid.
+    """
+    address = normal_email(email)
+    if address is None:
+        raise AccountRefused(f"{email!r} is not an email address; enter one such as name@example.org")
+    return address
+
+
 def checked_account(email: str, password: str) -> tuple[str, str]:
     """The address in its one spelling, and the password's hash.
 
     :raises AccountRefused: the email is not valid, or the password is too weak.
     """
-    address = normal_email(email)
-    if address is None:
-        raise AccountRefused(f"{email!r} is not an email address; enter one such as name@example.org")
+    address = checked_email(email)
     if complaint := why_refused(password, address):
         raise AccountRefused(complaint)
     return address, hash_password(password)

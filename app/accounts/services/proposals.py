@@ -44,7 +44,7 @@ class SecondPersonNeeded(EditRefused):
         self.sections = tuple(sections)
         super().__init__(
             f"TWO_PERSONS requires a second approval for changes of {', '.join(self.sections)}: "
-            "propose the change in the console, or give --break-glass REASON, which is kept in the audit log"
+            "propose the change in the console, or give --break-glass REASON, which the audit log stores"
         )
 
 

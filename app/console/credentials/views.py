@@ -49,7 +49,7 @@ from app.transfers.rules.events.event_types import REPORTED
 from app.values.times import day_of, day_start
 
 SCOPE_WORDS: Final = {
-    Scope.READ: "ask the public operations, by the key's own limit",
+    Scope.READ: "query the public operations, with a limit of its own",
     Scope.WEBHOOKS: "subscribe to accounts and transfers",
     Scope.ALL_WEBHOOKS: "subscribe to every transfer",
 }
@@ -291,8 +291,8 @@ class ApiKeysView(CredentialsView):
 
     model_class = ApiKey
     title = "API keys"
-    explanation = "Integrators with a limit of their own, and what they may do. A key is shown once."
-    nothing = "No API keys yet. Nobody needs one to ask the public operations."
+    explanation = "A key gives an integrator a limit and permissions. The console shows each key once."
+    nothing = "No API keys yet. The public operations work without one."
     row_endpoint = "api_keys.show"
     audit_subject = "api key {name}"
     new_endpoint = "api_keys.new"
@@ -340,7 +340,9 @@ class IngestTokensView(CredentialsView):
 
     model_class = IngestToken
     title = "Ingest tokens"
-    explanation = "Which reporters may send events, of which types and chains. A token is shown once."
+    explanation = (
+        "A token lets a reporter send events of some types and chains. The console shows each token once."
+    )
     nothing = "No ingest tokens yet. A reporter needs one to send events over HTTP."
     row_endpoint = "ingest_tokens.show"
     audit_subject = "ingest token {name}"

@@ -246,7 +246,7 @@ class BlockedView(NetworkView):
             return None
         if isinstance(outcome, Saved):
             if outcome.record_id is None:
-                flash("All of it was blocked already. Nothing was changed.", "warning")
+                flash("Every entry was blocked already. Nothing was changed.", "warning")
             else:
                 flash_saved(outcome)
             return redirect(self.get_url(".index_view"))

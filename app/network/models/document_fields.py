@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -47,14 +48,22 @@ _LONG_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
 _CIDR: Final = re.compile(r"[0-9a-fA-F:.]+/[0-9]{1,3}", re.ASCII)
 _LINK_PATH: Final = re.compile(r"/([!-~]*/)?", re.ASCII)
 _VISIBLE: Final = re.compile(r"[!-~]+", re.ASCII)
+_UNKNOWN: Final = "unknown key"
 _WORDS: Final = {"required": "is missing", "null": "must not be null"}
 _NOT_IN_URLS: Final = frozenset('"<>\\^`{|}')
 
 
 class Strict(Schema):
-    """An object of the document: unknown keys are refused."""
+    """An object of the document: unknown keys are refused, and the nearest known one is named."""
 
-    error_messages = {"unknown": "unknown key", "type": "must be an object"}
+    error_messages = {"unknown": _UNKNOWN, "type": "must be an object"}
+
+    def handle_error(self, error: ValidationError, data: Any, **_kwargs: Any) -> None:
+        known = [each.data_key or name for name, each in self.load_fields.items()]
+        for key, said in error.normalized_messages().items():
+            if said == [_UNKNOWN]:
+                near = get_close_matches(str(key), known, n=1)
+                said[:] = [f"{_UNKNOWN}: {f'use {near[0]}' if near else 'remove it'}"]
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.error_messages.update(_WORDS)

@@ -35,11 +35,13 @@ _LEAST_SECRET: Final = 6
 class RpcFault(Exception):
     """A node did not answer as it should. The text is for operators.
 
-    ``may_be_size`` says whether a smaller request may be answered, ``state`` what is the matter with the URL.
+    ``may_be_size`` says whether a smaller request may be answered, ``state`` what is the matter with the URL,
+    and ``remedy`` what to do about it; empty where the text says so.
     """
 
     may_be_size = False
     state = "unreachable"
+    remedy = "try again later, or use another URL"
 
     @property
     def words(self) -> str:
@@ -56,6 +58,7 @@ class NoConnection(Unreachable):
     """The request could not be sent."""
 
     may_be_size = False
+    remedy = "correct the URL, or start its node"
 
 
 class Slow(Unreachable):
@@ -68,6 +71,8 @@ class RateLimited(RpcFault):
     :param seconds: until the next request is allowed; None where it does not say.
     """
 
+    remedy = "use another plan of its provider, or another URL"
+
     def __init__(self, words: str, seconds: float | None = None) -> None:
         super().__init__(words)
         self.seconds = seconds
@@ -78,6 +83,7 @@ class Garbled(RpcFault):
 
     may_be_size = True
     state = "incomplete"
+    remedy = "correct the URL: it must be the JSON-RPC interface of a node"
 
 
 class TooLarge(RpcFault):
@@ -88,6 +94,7 @@ class TooLarge(RpcFault):
 
     may_be_size = True
     state = "incomplete"
+    remedy = "use another URL, or another plan of its provider"
 
     def __init__(self, words: str, suggested: int | None = None) -> None:
         super().__init__(words)
@@ -98,28 +105,34 @@ class NotThere(RpcFault):
     """The node does not have a requested block: it lags."""
 
     state = "behind"
+    remedy = "wait until it has them, or use another URL"
 
 
 class Incomplete(NotThere):
     """The node lacks what it must have, or had: a block below its newest one, logs, or what it has pruned."""
 
     state = "incomplete"
+    remedy = "use a URL of a node that stores these blocks"
 
 
 class Conflicting(NotThere):
     """The node names another branch than the one that is read."""
 
     state = "conflicting"
+    remedy = "use another URL, too"
 
 
 class NotOffered(RpcFault):
     """A method is switched off at this URL: another one is needed."""
 
     state = "incomplete"
+    remedy = ""
 
 
 class Forbidden(RpcFault):
     """The node refuses the key or this machine: a person has to change something."""
+
+    remedy = "correct the key in the URL, or have its provider allow this machine"
 
 
 class Moved(RpcFault):
@@ -132,10 +145,12 @@ class FaultyAnswer(RpcFault):
     """An answer that no honest node gives. The URL is not used until it has been checked again."""
 
     state = "false"
+    remedy = "use a URL of another provider"
 
 
 class WrongChain(FaultyAnswer):
     state = "wrong chain"
+    remedy = "set the URL of a node of this chain"
 
 
 class NoNode(RpcFault):

@@ -352,8 +352,10 @@ def test_sandbox_is_recorded(
     row, changes = last(database)
     assert (row.id, row.action) == (1, "sandbox.load")
     assert len(changes) > 20
-    again = ensure_sandbox(*audited, intake, actor=TESTER)
-    assert (again, len(rows(database))) == ("sandbox is up to date", 1)
+    working: list[str] = []
+    again = ensure_sandbox(*audited, intake, actor=TESTER, working=working.append)
+    assert (again, len(rows(database)), working) == ("sandbox is up to date", 1, [])
     week_later = replace(database, clock=lambda: NOON + timedelta(days=7))
-    ensure_sandbox(week_later, audit_keys, intake, actor=TESTER)
+    ensure_sandbox(week_later, audit_keys, intake, actor=TESTER, working=working.append)
+    assert working == ["refreshing the sandbox"]
     assert last(database)[0].action == "sandbox.freshen"

@@ -62,6 +62,15 @@ def test_token_is_shown_once_only(
     assert token.split("_", 2)[2] not in listed.output
 
 
+def test_unconfigured_chain_of_token_is_noted(cli: FlaskCliRunner) -> None:
+    mistyped = cli.invoke(args=["ingest-tokens", "create", "a", "--chain", "57", "--chain", "1"])
+    assert MADE.fullmatch(mistyped.stdout.strip())
+    note = "note: chain 57 is not configured: correct --chain, or add the chain"
+    assert mistyped.stderr.splitlines()[1:] == [note]
+    right = cli.invoke(args=["ingest-tokens", "create", "b", "--chain", "1"])
+    assert "note" not in right.stderr
+
+
 def test_list_shows_every_token(cli: FlaskCliRunner, client: FlaskClient) -> None:
     arguments = ["--type", "chain.head", "--type", "transfer.sent", "--chain", "56", "--chain", "1"]
     scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()

@@ -12,6 +12,7 @@ import pytest
 from app.cli.watch import check_lines
 from app.watcher.check import check_chain
 from app.watcher.rpc.client import Client
+from tests.remedies import says_what_to_do
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import Behaviour, FakeNode, served
 from tests.watcher.kit import NAMES, TOKEN, FakeTime, send, terms
@@ -174,7 +175,12 @@ ROWS = [
         FAILS,
         "FAIL logs: false: a log of block 80 for blocks 0 to 28",
     ),
-    Row("is out of service", page(503), FAILS, "FAIL unreachable: HTTP 503"),
+    Row(
+        "is out of service",
+        page(503),
+        FAILS,
+        "FAIL unreachable: HTTP 503: try again later, or use another URL",
+    ),
     Row(
         "refuses every range",
         refused_calls("no", -32099, when=lambda call: call["method"] == "eth_getLogs"),
@@ -208,3 +214,4 @@ def test_check_shows_what_a_node_can_do(each: Row, monkeypatch: pytest.MonkeyPat
     assert each.verdict in lines
     assert [line for line in lines if each.words in line], lines
     assert checked.good == (each.verdict != FAILS)
+    assert all(says_what_to_do(line) for line in lines if line.startswith("FAIL")), lines

@@ -23,7 +23,7 @@ def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
         feed(app, sent(1))
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])
     assert done.exit_code == 0, done.output
-    assert "1 attempts were made" in done.output
+    assert "attempts to send: 1" in done.output
     with app.app_context():
         (row,) = deliveries(part_of(app, Database))
     assert "no connection" in row.tries

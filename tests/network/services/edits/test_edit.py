@@ -114,7 +114,7 @@ def test_preview_only_shows_difference(database: Database, two_persons: TwoPerso
 
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
-    ("chains", (1,), {"surprise": 1}, {"surprise": "unknown key"}),
+    ("chains", (1,), {"surprise": 1}, {"surprise": "unknown key: remove it"}),
     ("chains", (1,), {"id": 2}, {"id": "cannot be changed (1)"}),
     ("chains", (1,), {"disabled": True}, {"disabled_reason": "Enter why the chain is stopped"}),
     ("chains", (1,), {"disabled": True, "disabled_reason": "  "}, {"disabled_reason": "Enter why"}),
