@@ -54,9 +54,7 @@ NOT_RUN: Final = {
     ("docs/quick-start.md", "make run"): "installs everything; tests/scripts runs what it does then",
     ("docs/refund-guide.md", "make demo "): "waits for somebody; tests/clients claims by the same snippet",
     ("docs/grpc-web.md", "protoc "): "its plugins download programs when npm installs them",
-    ("docs/ingest.md", "domain = "): "a formula; test_reporting.py computes it",
     ("docs/interface/contracts.md", "domain = "): "a formula; tests/refunds computes it",
-    ("docs/waiting.md", "status = 0\nloop:"): "no language; the clients of clients/ wait so",
     ("docs/operations.md", "apt-get install --no-install-recommends git"): "needs a fresh Debian",
 }
 """Page and beginning of each block that no test runs, and why."""

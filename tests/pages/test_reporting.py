@@ -24,7 +24,7 @@ from tests.site.snippets import ROOT, Block, blocks_of
 PAGE = "docs/ingest.md"
 TEXT = (ROOT / PAGE).read_text()
 BLOCKS = blocks_of(PAGE)
-LAYOUT, _, SIGNED, LOGS = [
+LAYOUT, SIGNED, LOGS = [
     block
     for block in BLOCKS
     if block.heading in ("`wd_onchain`", "`signature`", "From logs to events") and block.fence == "text"
@@ -113,7 +113,7 @@ def test_layout_is_the_reported_request() -> None:
 
 
 def test_shown_signature_is_a_validators() -> None:
-    """By the formula of the page and another library than the gateway's."""
+    """By the formula of docs/interface/contracts.md#signatures and another library than the gateway's."""
     (refunded,) = (block for block in FILES if "refund.signed" in block.code)
     shown = {name: bytes.fromhex(value) for name, value in map(str.split, SIGNED.code.splitlines())}
     sent = event(refunded, "transfer.sent")

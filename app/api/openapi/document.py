@@ -27,9 +27,9 @@ from app.http.errors import HTTP_STATUS
 from app.http.public import PREFIX, SANDBOX_PREFIX
 from app.http.requests import SANDBOX, Operation, shape_of
 from app.http.schemas import MAX_INT64
+from app.values.codes import ErrCode, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.codes import XferStatus
-from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
+from app.values.error_catalogue import CODE_CAUSES, ERRORS, NOTHING, ErrorKind, ErrorRow
 
 
 def codes_table() -> str:
@@ -53,30 +53,28 @@ def catalogue() -> str:
     return "\n\n".join(
         (
             "## Codes",
-            "The numbers of `err.code`. Codes other than 500 come only from the estimate, and 1002 from\n"
-            "`getTokenInfo`.",
+            "Only estimates and `getTokenInfo` (1002) have codes other than 500.",
             codes_table(),
             "## Reasons",
-            "The values of `X-Gateway-Reason`. `make errors` writes them here out of "
-            "`app/values/error_catalogue.py`;\na test keeps this page equal to it.",
+            "Below each: its cause, what to do and, as a quotation, a text for users. If `msg` names an "
+            "amount, add it in whole\ntokens.",
             "### Answers: HTTP 200",
-            "The request could be read, and this is the answer to it.",
+            "A reason without a code has 500.",
             *map(_section, answered),
             "### Requests that were not answered",
-            "They could not be read, or the gateway could not answer them.",
+            "They all have code 500.",
             *map(_section, others),
         )
     )
 
 
 def _section(row: ErrorRow) -> str:
-    return (
-        f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n'
-        f"{row.cause}\n\n"
-        f"- HTTP {HTTP_STATUS[row.kind]}, code {row.code.value}\n"
-        f"- **What to do:** {row.remedy}\n"
-        f"- **What to tell the user:** {row.user_message}"
-    )
+    """A reason, with the number that its part of the page leaves open."""
+    number = f" Code {row.code.value}." if row.code is not ErrCode.ERROR_CODE_COMMON else ""
+    if row.kind is not ErrorKind.ANSWERED:
+        number = f" HTTP {HTTP_STATUS[row.kind]}."
+    shown = "" if row.user_message == NOTHING else f"\n\n> {row.user_message}"
+    return f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}{number}\n\n{row.remedy}{shown}'
 
 
 STATUS_MEANINGS: Final[dict[Status, str]] = {

@@ -30,7 +30,7 @@ from app.transfers.rules.events.event_types import (
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.keys import EventKey
-from app.transfers.rules.events.merging import Pruned, PrunedMatch, agree, together
+from app.transfers.rules.events.merging import Pruned, PrunedMatch, agree, differences, together
 from app.transfers.rules.events.reorganisations import ChainLimits, reaches_too_far
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.refund_signatures import NotTaken, request_refusal, signature_refusal
@@ -97,7 +97,7 @@ class Refused(Struct, frozen=True):
 
 Verdict = Accepted | Repeated | Refused
 
-_TWO_CONTENTS: Final = "id: was reported before with other content: send a new fact with a new id"
+_TWO_CONTENTS: Final = "id: was reported before with other content{which}: send a new fact with a new id"
 _PRUNED_TRANSFER: Final = (
     "transfer_id: the transfer had finished and was pruned; no further events are accepted"
 )
@@ -211,8 +211,9 @@ def validate_event(event: Event, known: Known) -> Verdict:
     latest = known.latest.get(event.key)
     reports = _reports(event, known, latest)
     pruned = known.pruned.match(event)
-    if reports.contradict(event) or pruned is PrunedMatch.OTHER_CONTENT:
-        return Refused(_TWO_CONTENTS, two_contents=True)
+    if (differing := reports.differences(event)) or pruned is PrunedMatch.OTHER_CONTENT:
+        which = f" ({', '.join(differing)})" if differing else ""
+        return Refused(_TWO_CONTENTS.format(which=which), two_contents=True)
     if pruned is PrunedMatch.SAME_EVENT or _is_outranked(event, known):
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
@@ -245,18 +246,17 @@ class _Reports(Struct, frozen=True):
         """The content that a repetition adds to."""
         return self.own if self.own is not None else self.others
 
-    def contradict(self, event: Event) -> bool:
-        """Whether the event has another content. What its own reporter said before stays said, even if a
-        reporter without limits said otherwise since.
+    def differences(self, event: Event) -> tuple[str, ...]:
+        """The fields in which the event has another content. What its own reporter said before stays said,
+        even if a reporter without limits said otherwise since.
         """
         known = self.known
         if known is None:
-            return False
-        if not agree(known, event):
-            return True
-        return (
-            self.others is not None and together(known, event) is not known and not agree(self.others, event)
-        )
+            return ()
+        found = tuple(differences(known, event))
+        if found or self.others is None or together(known, event) is known:
+            return found
+        return tuple(differences(self.others, event))
 
 
 def _reports(event: Event, known: Known, latest: LatestAcceptance | None) -> _Reports:

@@ -54,7 +54,7 @@ def test_id_with_other_content_is_refused(client: FlaskClient, database: Databas
         {
             "line": 2,
             "id": first["id"],
-            "reason": "id: was reported before with other content: send a new fact with a new id",
+            "reason": "id: was reported before with other content (amount): send a new fact with a new id",
         }
     ]
     with reading(database.engine) as connection:

@@ -19,7 +19,7 @@ from tests.transfers.rules.validating import (
     verdict,
 )
 
-OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
+OTHER_CONTENT = "id: was reported before with other content (nonce): send a new fact with a new id"
 
 
 class TestOmittedFields:

@@ -118,32 +118,35 @@ class TestScope:
 
 
 class TestTwoContents:
-    REASON = "id: was reported before with other content: send a new fact with a new id"
+    REASON = "id: was reported before with other content{}: send a new fact with a new id"
+    AMOUNT = Refused(REASON.format(" (amount)"), two_contents=True)
 
     @pytest.mark.parametrize(
-        "before",
+        ("before", "differing"),
         [
-            LatestAcceptance(3, 0, sent(amount=7)),
-            LatestAcceptance(3, 0, released(event_id="sent")),
+            (sent(amount=7), "amount"),
+            (sent(amount=7, dst_chain_id=9, nonce="1"), "dst_chain_id, amount"),  # the other has no nonce
+            (released(event_id="sent"), "type"),
         ],
     )
-    def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
-        assert isinstance(before.event, TransferEvent)
-        what = known(latest={sent().key: before}, histories=history((3, before.event)))
-        assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
+    def test_an_id_in_the_log(self, before: TransferEvent, differing: str) -> None:
+        what = known(latest={sent().key: LatestAcceptance(3, 0, before)}, histories=history((3, before)))
+        refused = Refused(self.REASON.format(f" ({differing})"), two_contents=True)
+        assert verdict(sent(), what) == refused
 
     def test_first_content_may_be_orphaned(self) -> None:
         what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
             (3, sent(amount=1)), reorgs=[taken_back(5, 50)]))  # fmt: skip
-        assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
+        assert verdict(sent(), what) == self.AMOUNT
 
     def test_a_pruned_id(self) -> None:
+        """Only a digest of its content is stored."""
         pruned = Pruned({sent().key: content_digest(sent(amount=7), repr)}, {TRANSFER})
-        assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON, two_contents=True)
+        assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON.format(""), two_contents=True)
 
     def test_within_a_segment(self) -> None:
         verdicts = validate_segment([sent(), sent(amount=2)], known())
-        assert verdicts == [Accepted(entry(sent())), Refused(self.REASON, two_contents=True)]
+        assert verdicts == [Accepted(entry(sent())), self.AMOUNT]
 
 
 class TestPruned:

@@ -7,7 +7,7 @@ pruned event, digests of its id and its content are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from enum import Enum, auto
 from functools import cache
 from hashlib import blake2b
@@ -47,12 +47,18 @@ def _spelled(name: str, mine: Any, its: Any) -> Any:
 
 def agree(one: Event, other: Event) -> bool:
     """Whether two reports with the same key can be about the same fact."""
+    return next(differences(one, other), None) is None
+
+
+def differences(one: Event, other: Event) -> Iterator[str]:
+    """The fields in which two reports with the same key contradict each other."""
     if type(one) is not type(other):
-        return False
-    pairs = ((name, getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
-    return all(
-        mine == its or mine is None or its is None or _is_same(name, mine, its) for name, mine, its in pairs
-    )
+        yield "type"
+        return
+    for name in one.__struct_fields__:
+        mine, its = getattr(one, name), getattr(other, name)
+        if not (mine == its or mine is None or its is None or _is_same(name, mine, its)):
+            yield name
 
 
 def together(known: E, reported: E) -> E:
