@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test test-all check bench faults lint format-check format types requirements proto errors languages contracts clients client-packages screenshots release audit licences sbom clean
+.PHONY: help run demo docs test test-all check bench faults lint format-check format types requirements proto errors fields languages contracts clients client-packages screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 # Python would print a traceback at Ctrl-C while it starts: until it can stop quietly, signals wait (of GNU; elsewhere not).
@@ -112,6 +112,10 @@ proto: ## generate the protobuf messages from proto/
 errors: ## write the catalogue of errors into docs/errors.md
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.errors_page
+
+fields: ## write the fields of the operations, with their types, for their pages in docs/api
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.fields
 
 languages: ## bring the translations of the public pages up to date with their texts, and compile them (docs/transfer-page.md#languages)
 	$(VENV) requirements-dev.txt

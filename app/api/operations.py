@@ -138,7 +138,7 @@ OPERATIONS: Final = (
             "links to its transactions, and, while status is 8, the evidence for the on-chain refund "
             "(`getRefundEvidence` gives the call for it). For an unknown transfer, `msg` says how recent "
             "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
-            "when to ask again and how recent the answer is."
+            "when to poll again and how recent the answer is."
         ),
         answer_headers=(*PROGRESS_HEADERS, MEANT, MEANT_COUNT),
     ),
@@ -195,13 +195,13 @@ OPERATIONS: Final = (
         further_paths=("/withdrawLiquidity ",),  # one client writes a space after the path
         bodies=(WithdrawBody(),),
         answer=WithdrawAnswer(),
-        summary="withdrawLiquidity: ask for a refund",
+        summary="withdrawLiquidity: request a refund",
         description=(
             "Requests the refund of a transfer with status 6. The status becomes 7, and 8 when the "
             "validators have signed: poll `getTransferStatus` until then. With status 7 to 10 the answer "
             "is the same and nothing changes; with any other status it is `refund_not_available`. A caller "
             "may send a few requests a minute. No signature is needed: the refund is paid to the sender of "
-            "the transfer, whoever requests it."
+            "the transfer, no matter who requests it."
         ),
     ),
     Operation(
@@ -280,8 +280,8 @@ OPERATIONS: Final = (
         summary="waitTransferStatus: wait for the next status of a transfer",
         description=(
             "Returns what `getTransferStatus` returns, when the transfer is at another status than "
-            "`after_status`, or when the time is over. With 503 and `wait_busy` too many wait already: ask "
-            "for the status instead. A gateway may serve this path elsewhere or not at all (404)."
+            "`after_status`, or when the time is over. With 503 and `wait_busy` too many wait already: "
+            "use `getTransferStatus` instead. A gateway may serve this path elsewhere or not at all (404)."
         ),
         examples_of="getTransferStatus",
     ),
@@ -292,13 +292,13 @@ OPERATIONS: Final = (
         query=EventsQuery(),
         summary="transferEvents: a stream of the changes of statuses",
         description=(
-            "A stream with an event for each change of a status, also when a status is taken back. Send "
-            "either `transfer_id`, and hear all its statuses from the first, or `account`, and hear what "
-            "happens from now on. With the id of the last event it goes on behind that. A gateway may serve "
-            "this path elsewhere or not at all (404)."
+            "A stream with an event for each change of a status, also when a status is taken back. With "
+            "`transfer_id` it begins with the first status, with `account` instead of it with what happens "
+            "from now on, with the id of an event after that event. A gateway may serve this path elsewhere "
+            "or not at all (404)."
         ),
         parameters=(
-            ("Last-Event-ID", "The id of the last event that you heard of: the stream goes on behind it."),
+            ("Last-Event-ID", "The id of the last event that you received: the stream continues after it."),
         ),
         streams=True,
     ),

@@ -269,12 +269,10 @@ class Answer(Shape):
 class Transaction(Shape):
     """A transaction, ready for a wallet to sign."""
 
-    chain_id = fields.Integer(metadata=describe("Chain on which it is sent.", 1))
-    to = fields.String(
-        metadata=describe("Contract that it calls.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
-    )
+    chain_id = fields.Integer(metadata=describe("Chain to send it on.", 1))
+    to = fields.String(metadata=describe("Contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820"))
     data = fields.String(metadata=describe("The call, 0x hex.", "0x"))
-    value = AmountString(metadata=describe("Native coin that it sends, in smallest units.", "0"))
+    value = AmountString(metadata=describe("Native coin, in smallest units.", "0"))
 
 
 class PlainAnswer(Answer):

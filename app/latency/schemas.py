@@ -13,42 +13,42 @@ from app.values.wire_values import MAX_SYMBOL_CHARACTERS
 
 
 class LatencyQuery(Question):
-    src_chain_id = Uint(64, required=True, metadata=describe("Source chain id.", 1))
-    dst_chain_id = Uint(64, required=True, metadata=describe("Destination chain id.", 56))
+    src_chain_id = Uint(64, required=True, metadata=describe("Chain id.", 1))
+    dst_chain_id = Uint(64, required=True, metadata=describe("Chain id.", 56))
 
 
 class LatencyAnswer(Answer):
     median_transfer_latency_in_second = Number(
         dump_default=0,
-        metadata=describe("Median of the transfers released in the last 7 days, in seconds.", 612.5),
+        metadata=describe("Median of the last 7 days, in seconds.", 612.5),
     )
 
 
 class LatencyStatsQuery(LatencyQuery):
     token_symbol = BoundedText(
         MAX_SYMBOL_CHARACTERS,
-        metadata=describe("Only transfers of this token. If omitted, those of all tokens.", "USDT"),
+        metadata=describe("Only transfers of this token.", "USDT"),
     )
 
 
 class LatencyStatsAnswer(Answer):
     """Latencies are in seconds."""
 
-    count = fields.Integer(dump_default=0, metadata=describe("Number of transfers.", 1204))
+    count = fields.Integer(dump_default=0, metadata=describe("How many transfers count.", 1204))
     window_seconds = fields.Integer(
         dump_default=0,
         metadata=describe(
-            "They were released in the last so many seconds: 604800, or fewer for a token of a busy pair.",
+            "They were released in so many seconds before now: 604800, or less.",
             604800,
         ),
     )
-    median = Number(dump_default=0, metadata=describe("Median.", 612.5))
-    p90 = Number(dump_default=0, metadata=describe("90 of 100 transfers took at most as long.", 840.25))
-    p99 = Number(dump_default=0, metadata=describe("99 of 100 transfers took at most as long.", 2460))
+    median = Number(dump_default=0, metadata=describe("Seconds within which half were paid out.", 612.5))
+    p90 = Number(dump_default=0, metadata=describe("Seconds within which 90 of 100 were paid out.", 840.25))
+    p99 = Number(dump_default=0, metadata=describe("Seconds within which 99 of 100 were paid out.", 2460))
     as_of = fields.String(
         dump_default="",
         metadata=describe(
-            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "When the gateway accepted its newest event (RFC 3339), or empty.",
             "2026-11-21T12:00:00Z",
         ),
     )

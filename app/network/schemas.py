@@ -137,9 +137,7 @@ PeggedPair: Final = _shape(
     {
         "org_chain_id": fields.Integer(metadata=describe("Original chain.", 1)),
         "org_token": fields.Nested(TokenInfo),
-        "pegged_chain_id": fields.Integer(
-            metadata=describe("Chain on which the pegged token is minted.", 56)
-        ),
+        "pegged_chain_id": fields.Integer(metadata=describe("Chain that mints the pegged token.", 56)),
         "pegged_token": fields.Nested(TokenInfo),
         **_answered(models.PeggedPair),
     },
@@ -147,9 +145,9 @@ PeggedPair: Final = _shape(
 
 
 class BlockedDirection(Shape):
-    symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
-    src_chain_id = fields.String(metadata=describe("Source chain, in digits.", "1"))
-    dst_chain_id = fields.String(metadata=describe("Destination chain, in digits.", "137"))
+    symbol = fields.String(metadata=describe("Symbol.", "USDT"))
+    src_chain_id = fields.String(metadata=describe("Chain id.", "1"))
+    dst_chain_id = fields.String(metadata=describe("Chain id.", "137"))
 
 
 class ConfigsAnswer(Answer):
@@ -158,11 +156,9 @@ class ConfigsAnswer(Answer):
         keys=fields.String(),
         values=fields.Nested(ChainTokens),
         dump_default=dict,
-        metadata=describe("By chain id, with an entry for every chain."),
+        metadata=describe("By chain id."),
     )
-    farming_reward_contract_addr = fields.String(
-        dump_default="", metadata=describe("Farming reward contract, or empty.")
-    )
+    farming_reward_contract_addr = fields.String(dump_default="", metadata=describe("Address, or empty."))
     pegged_pair_configs = fields.List(fields.Nested(PeggedPair), dump_default=list)
     blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)
     redirect_to_aggregators_config = fields.List(
@@ -175,7 +171,7 @@ class TokenInfoQuery(Question):
     token_symbol = BoundedText(
         MAX_SYMBOL_CHARACTERS,
         required=True,
-        metadata=describe("Token symbol, from the transfer configs. Letter case matters.", "USDT"),
+        metadata=describe("Symbol, from the transfer configs. Letter case matters.", "USDT"),
     )
 
 
@@ -184,5 +180,5 @@ class TokenInfoAnswer(Answer):
         TokenInfo,
         allow_none=True,
         dump_default=None,
-        metadata=describe("The token, as the chain lists it in the transfer configs; null on an error."),
+        metadata=describe("As in the transfer configs."),
     )

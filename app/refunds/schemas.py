@@ -106,11 +106,9 @@ class WithdrawBody(Question):
     withdraw_req = WithdrawRequestText(
         required=True,
         metadata=describe(
-            "Base64 of the protobuf message `WithdrawReq {xfer_id=1: string, withdraws=2, exit_chain_id=3, "
-            "req_id=4: uint64, withdraw_type=5: enum}`: `xfer_id` is the transfer's id, 32 bytes in hex, "
-            "with or without 0x; `withdraw_type` is 1, a refund; other types are refused. The pattern is "
-            "that of the plain message with `xfer_id`, `req_id` and `withdraw_type` only; a message with "
-            "more fields, with 0x or without padding is accepted as well.",
+            "Base64 of the protobuf message `WithdrawReq`: `xfer_id` (1) is the transfer's id, `req_id` (4) "
+            "a number of yours, `withdraw_type` (5) is 1. Other encodings than the pattern's are accepted, "
+            "too.",
             "CkA3N2Q3ZTIzMWIwODEyMDIxNzk2OWRlZDNmZjFlZDJiNDBjMDAyOGNhMWUyMzliMjI1ZjUzNWM1NzgwOGEyM2Y2"
             "IIDiz6oGKAE=",
             pattern=PLAIN_REQUEST,
@@ -123,7 +121,7 @@ class WithdrawBody(Question):
 class WithdrawAnswer(Answer):
     seq_num = Uint64Text(
         dump_default="0",
-        metadata=describe("The request's `req_id`, a decimal string.", "1700000000", pattern="^[0-9]{1,20}$"),
+        metadata=describe("The request's `req_id`.", "1700000000", pattern="^[0-9]{1,20}$"),
     )
 
 
@@ -140,192 +138,164 @@ class CallArgument(Shape):
     type = fields.String(metadata=describe("Solidity type.", "bytes"))
     value = fields.Raw(
         metadata=describe(
-            "0x hex for bytes and addresses, decimal strings for numbers; a list where the type is one.",
+            "0x hex, decimal, or a list.",
             oneOf=[{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         )
     )
 
 
 class ContractCall(Shape):
-    function = fields.String(metadata=describe("Name of the function.", "withdraw"))
+    function = fields.String(metadata=describe("Function.", "withdraw"))
     signature = fields.String(
-        metadata=describe("Name and argument types.", "withdraw(bytes,bytes[],address[],uint256[])")
+        metadata=describe("Name and types.", "withdraw(bytes,bytes[],address[],uint256[])")
     )
     arguments = fields.List(
         fields.Nested(CallArgument),
-        metadata=describe("In the order of the call; empty while `valid` is false."),
+        metadata=describe("In the order of the call."),
     )
     data = fields.String(
         allow_none=True,
-        metadata=describe(
-            "Data of the transaction: the call and its arguments, ABI-encoded, with no more signatures than "
-            "the quorum needs; null while `valid` is false."
-        ),
+        metadata=describe("The call, ABI-encoded, with the fewest signatures that reach the quorum."),
     )
 
 
 class Domain(Shape):
-    text = fields.String(metadata=describe("Name of the kind of request.", "WithdrawMsg"))
-    separator = fields.String(
-        metadata=describe("keccak256 of the uint256 chain id, the contract's 20 bytes and the text.")
-    )
+    text = fields.String(metadata=describe("Name of the request.", "WithdrawMsg"))
+    separator = fields.String(metadata=describe("keccak256 of uint256 chain id, contract and text."))
 
 
 class SignerRow(Shape):
-    address = fields.String(
-        metadata=describe("Address of the validator.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234")
-    )
-    power = AmountString(metadata=describe("Voting power.", "127533463000000000000000000"))
-    signed = fields.Boolean(metadata=describe("Whether a valid signature over the request is known.", True))
-    signature = fields.String(allow_none=True, metadata=describe("The signature, 0x hex; null without one."))
+    address = fields.String(metadata=describe("Address.", "0x69f71D5B8Ea22571d4dBe2713c31a7B3dCa4D234"))
+    power = AmountString(metadata=describe("Power.", "127533463000000000000000000"))
+    signed = fields.Boolean(metadata=describe("Whether its signature is known.", True))
+    signature = fields.String(allow_none=True, metadata=describe("0x hex."))
 
 
 class OtherRequest(Shape):
     wd_onchain = fields.String(metadata=describe("The request, base64."))
-    digest = fields.String(allow_none=True, metadata=describe("Digest that validators sign."))
-    power_signed = AmountString(metadata=describe("Power of the validators that signed it.", "0"))
-    reached = fields.Boolean(metadata=describe("Whether that power is a quorum.", False))
-    contradictions = fields.List(fields.String(), metadata=describe("How it contradicts the transfer.", []))
+    digest = fields.String(allow_none=True, metadata=describe("What validators sign."))
+    power_signed = AmountString(metadata=describe("Power that signed.", "0"))
+    reached = fields.Boolean(metadata=describe("Whether that is a quorum.", False))
+    contradictions = fields.List(
+        fields.String(), metadata=describe("How the request contradicts the transfer.", [])
+    )
 
 
 class OwnReason(Shape):
     reason = fields.String(
         metadata=describe(
-            "Name of the reason.",
+            "Reason.",
             "paused",
             enum=sorted({each.reason for kind in SendKind for each in own_reasons(kind)}),
         )
     )
-    words = fields.String(metadata=describe("Explanation for people."))
+    words = fields.String(metadata=describe("For people."))
 
 
 class DelayedFunds(Shape):
     funds = fields.String(
-        metadata=describe("What the funds are for.", "refund", enum=[each.value for each in Funds])
+        metadata=describe("`refund` or `payout`.", "refund", enum=[each.value for each in Funds])
     )
-    delayed_id = fields.String(
-        allow_none=True, metadata=describe("Id in the contract's delay queue; null if it was not reported.")
-    )
+    delayed_id = fields.String(allow_none=True, metadata=describe("Id in the queue."))
     chain_id = fields.Integer(
         allow_none=True,
-        metadata=describe(
-            "Chain of the delay queue: the source chain for a refund, the destination chain for a payout.", 1
-        ),
+        metadata=describe("Chain of the queue.", 1),
     )
-    contract = fields.String(
-        allow_none=True, metadata=describe("Contract of the delay queue; null if more than one is possible.")
-    )
-    tx_hash = fields.String(allow_none=True, metadata=describe("Transaction that queued the funds."))
-    tx_link = fields.String(
-        metadata=describe("Link to that transaction in an explorer; empty while unknown.")
-    )
+    contract = fields.String(allow_none=True, metadata=describe("Contract of the queue."))
+    tx_hash = fields.String(allow_none=True, metadata=describe("Transaction that queued them."))
+    tx_link = fields.String(metadata=describe("Link to an explorer, or empty."))
     call = fields.Nested(
         ContractCall,
         allow_none=True,
-        metadata=describe("Call that pays the funds after the delay; anyone may send it."),
+        metadata=describe("Pays them after the delay; anyone may send it."),
     )
 
 
 class EvidenceAnswer(Answer):
     valid = fields.Boolean(
         dump_default=False,
-        metadata=describe(
-            "Whether the refund can be claimed from the contract now: exactly while status is 8.", True
-        ),
+        metadata=describe("Whether the contract pays now: only at 8.", True),
     )
     proven = fields.Boolean(
         dump_default=False,
-        metadata=describe("Whether exactly one request is signed by a quorum, paid out or not.", True),
+        metadata=describe("Whether a quorum signed exactly one request, paid or not.", True),
     )
     status = fields.Integer(
         dump_default=0,
-        metadata=describe("TransferHistoryStatus of the transfer.", 8) | enumerated(TransferHistoryStatus),
+        metadata=describe("TransferHistoryStatus.", 8) | enumerated(TransferHistoryStatus),
     )
-    transfer_id = fields.String(**_NULLABLE, metadata=describe("The transfer, lower case with 0x."))
+    transfer_id = fields.String(**_NULLABLE, metadata=describe("The transfer's id."))
     kind = fields.String(
         **_NULLABLE,
         metadata=describe(
-            "Kind of the send, which decides which contract refunds it; null while unknown.",
+            "`pool`, `deposit` or `burn`.",
             "pool",
             enum=[*(kind.value for kind in SendKind), None],
         ),
     )
-    chain_id = fields.Integer(
-        **_NULLABLE, metadata=describe("The source chain, where the refund is paid.", 1)
-    )
+    chain_id = fields.Integer(**_NULLABLE, metadata=describe("The source chain, which pays the refund.", 1))
     contract = fields.String(
-        **_NULLABLE, metadata=describe("The contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
+        **_NULLABLE, metadata=describe("Contract to call.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820")
     )
-    contract_role = fields.String(**_NULLABLE, metadata=describe("Role of the contract.", "pool bridge"))
-    call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to send to it."))
+    contract_role = fields.String(**_NULLABLE, metadata=describe("Its role.", "pool bridge"))
+    call = fields.Nested(ContractCall, **_NULLABLE, metadata=describe("The call to it."))
     transaction = fields.Nested(
         Transaction,
         **_NULLABLE,
-        metadata=describe(
-            "The transaction of this call, ready for the wallet of any account; null while `valid` is false."
-        ),
+        metadata=describe("The call, for any wallet; null while `valid` is false."),
     )
-    domain = fields.Nested(Domain, **_NULLABLE, metadata=describe("What the signatures are bound to."))
+    domain = fields.Nested(Domain, **_NULLABLE, metadata=describe("What signatures are bound to."))
     digest = fields.String(
         **_NULLABLE,
-        metadata=describe("What validators sign: EIP-191 over keccak256 of the separator and the request."),
+        metadata=describe("What validators sign."),
     )
     wd_onchain = fields.String(
         **_NULLABLE,
-        metadata=describe("The request, base64: the valid one, else the one with the most power."),
+        metadata=describe("The valid request, or the one with the most power; base64."),
     )
     request = fields.Dict(
         keys=fields.String(),
         values=fields.String(),
         **_NULLABLE,
-        metadata=describe("Fields of the request by name, as text.", {"chainid": "1", "seqnum": "77"}),
+        metadata=describe("The request's fields, as text.", {"chainid": "1", "seqnum": "77"}),
     )
-    withdraw_id = fields.String(
-        **_NULLABLE, metadata=describe("Id of the withdrawal in the pool bridge; pool refunds only.")
-    )
+    withdraw_id = fields.String(**_NULLABLE, metadata=describe("Id of a pool withdraw."))
     contradictions = fields.List(
         fields.String(),
         **_LIST,
-        metadata=describe("How the request contradicts the transfer, for people.", []),
+        metadata=describe("How the request contradicts the transfer.", []),
     )
     signers = fields.List(
         fields.Nested(SignerRow),
         **_LIST,
-        metadata=describe("The source chain's whole current validator set, in the contract's order."),
+        metadata=describe("The whole validator set, in the contract's order."),
     )
-    power_signed = AmountString(
-        dump_default="", metadata=describe("Power of the validators that signed.", "90")
-    )
-    power_total = AmountString(**_NULLABLE, metadata=describe("Power of all validators.", "100"))
-    quorum = AmountString(**_NULLABLE, metadata=describe("Minimum power that the contract accepts.", "67"))
+    power_signed = AmountString(dump_default="", metadata=describe("Power that signed.", "90"))
+    power_total = AmountString(**_NULLABLE, metadata=describe("Power of all.", "100"))
+    quorum = AmountString(**_NULLABLE, metadata=describe("Least power that the contract accepts.", "67"))
     validator_set_version = fields.Integer(
-        **_NULLABLE, metadata=describe("How many times the set was replaced since it was configured.", 3)
+        **_NULLABLE, metadata=describe("How often the set was replaced.", 3)
     )
     validator_set_hash = fields.String(
-        **_NULLABLE, metadata=describe("Hash of the set: what the contract's `ssHash()` must return.")
+        **_NULLABLE, metadata=describe("What the contract's `ssHash()` must return.")
     )
     missing = fields.List(
         fields.String(),
         **_LIST,
-        metadata=describe("What is missing before the refund is paid, for people.", []),
+        metadata=describe("What is missing, for people.", []),
     )
-    not_signed = fields.List(
-        fields.String(), **_LIST, metadata=describe("Validators whose signature is not known.", [])
-    )
+    not_signed = fields.List(fields.String(), **_LIST, metadata=describe("Who has not signed.", []))
     may_refuse = fields.List(
         fields.Nested(OwnReason),
         **_LIST,
-        metadata=describe(
-            "Reasons of its own state for which the contract may still reject the call: simulate it first. "
-            "Empty while `valid` is false."
-        ),
+        metadata=describe("Why the contract may still refuse: simulate the call."),
     )
     delayed = fields.Nested(
         DelayedFunds,
         **_NULLABLE,
-        metadata=describe("Funds in a delay queue, at status 9 and 11; null if there are none."),
+        metadata=describe("Funds in a delay queue, at 9 and 11."),
     )
-    notes = fields.List(fields.String(), **_LIST, metadata=describe("Further notes for people.", []))
+    notes = fields.List(fields.String(), **_LIST, metadata=describe("For people.", []))
     other_requests = fields.List(
-        fields.Nested(OtherRequest), **_LIST, metadata=describe("Other requests known for the transfer.")
+        fields.Nested(OtherRequest), **_LIST, metadata=describe("Other requests for the transfer.")
     )

@@ -24,7 +24,7 @@ class WaitQuery(Question):
     transfer_id = TransferIdHex(
         required=True,
         metadata=describe(
-            "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
+            "The transfer's id: 64 hex digits, with or without 0x.",
             _ID_EXAMPLE,
             pattern=TRANSFER_ID_PATTERN,
         ),
@@ -32,15 +32,13 @@ class WaitQuery(Question):
     after_status = Uint(
         32,
         metadata=describe(
-            "The status that you know. The answer comes when the transfer is at another one. 0 also waits "
-            "for a transfer that is not known yet. If omitted, the answer comes at once."
+            "The status that you know; 0 also waits for an unknown transfer. Omitted, the answer comes at "
+            "once."
         ),
     )
     timeout = Uint(
         32,
-        metadata=describe(
-            f"Seconds to wait at most. Larger values count as {LONGEST_SECONDS}, and so does none."
-        ),
+        metadata=describe(f"Seconds to wait at most. Omitted or larger, {LONGEST_SECONDS}."),
     )
 
 
@@ -48,15 +46,17 @@ class EventsQuery(Question):
     """Parameters of a stream of events: a transfer or an account."""
 
     transfer_id = TransferIdHex(
-        metadata=describe("The transfer's id, 32 bytes in hex.", _ID_EXAMPLE, pattern=TRANSFER_ID_PATTERN)
+        metadata=describe(
+            "The transfer's id: 64 hex digits, with or without 0x.", _ID_EXAMPLE, pattern=TRANSFER_ID_PATTERN
+        )
     )
     account = WatchedAccount(
         metadata=describe(
-            "A sender or receiver, on any kind of chain. Letter case does not matter.",
+            "A sender or receiver, in place of a transfer.",
             pattern=f"^({WATCHED_ACCOUNT})$",
         )
     )
     last_event_id = BoundedText(
         _LAST_ID_LENGTH,
-        metadata=describe("For clients that cannot send the header Last-Event-ID, which counts before it."),
+        metadata=describe("For clients that cannot send the header Last-Event-ID."),
     )

@@ -34,14 +34,13 @@ class WebhookBody(Question):
         required=True,
         metadata=describe("Where events are posted: an https URL.", "https://example.org/hooks"),
     )
-    name = BoundedText(MAX_NAME, metadata=describe("A name for it.", "ledger"))
+    name = BoundedText(MAX_NAME, metadata=describe("Name.", "ledger"))
     accounts = fields.List(
         WatchedAccount(metadata={"pattern": f"^({WATCHED_ACCOUNT})$"}),
         validate=_AT_MOST,
         error_messages={"invalid": _LIST},
         metadata=describe(
-            "Senders or receivers whose transfers are told: addresses of any kind of chain. Letter case does "
-            "not matter.",
+            "Senders or receivers, on any chain.",
             ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
         ),
     )
@@ -49,10 +48,10 @@ class WebhookBody(Question):
         TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
         validate=_AT_MOST,
         error_messages={"invalid": _LIST},
-        metadata=describe("Transfers that are told, also ones that are not known yet."),
+        metadata=describe("Ids of transfers, also of unknown ones."),
     )
     everything = Flag(
-        metadata=describe("true: every transfer. Needs a key with the scope webhooks:all."),
+        metadata=describe("Every transfer; needs the scope `webhooks:all`."),
     )
 
 
@@ -65,15 +64,15 @@ class WebhookQuery(Question):
 class Webhook(Shape):
     """One subscription."""
 
-    id = fields.String(metadata=describe("Its id.", _ID))
-    name = fields.String(metadata=describe("Its name, or empty.", "ledger"))
+    id = fields.String(metadata=describe("Id.", _ID))
+    name = fields.String(metadata=describe("Name.", "ledger"))
     url = fields.String(metadata=describe("Where events are posted.", "https://example.org/hooks"))
-    everything = fields.Boolean(metadata=describe("Whether it is about every transfer.", False))
-    accounts = fields.List(fields.String(), metadata=describe("Accounts, in lower case."))
-    transfer_ids = fields.List(fields.String(), metadata=describe("Transfers."))
+    everything = fields.Boolean(metadata=describe("Every transfer.", False))
+    accounts = fields.List(fields.String(), metadata=describe("Accounts."))
+    transfer_ids = fields.List(fields.String(), metadata=describe("Ids of transfers."))
     state = fields.String(
         metadata=describe(
-            "active; paused: nothing is sent, and what happens is kept; off: nothing is kept, as after 410.",
+            "`active`, `paused` (events wait) or `off` (events are dropped).",
             "active",
             enum=[State.ACTIVE.value, State.PAUSED.value, State.OFF.value],
         )
@@ -89,7 +88,7 @@ class WebhooksAnswer(Answer):
     secret = fields.String(
         dump_default="",
         metadata=describe(
-            "What the new webhook's events are signed with, told this once; otherwise empty.",
+            "Signs the events; only in the answer to POST.",
             "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
         ),
     )

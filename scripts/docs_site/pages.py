@@ -27,6 +27,7 @@ _LINK: Final = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 _CODE: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|1[.)]) +\S")
 _ANY_ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|\d+[.)]) +\S")
+_FIELDS: Final = re.compile(r"^\[[^\]]+\]\(\.\./\.\./(scripts/docs_site/fields/\w+\.md)\)$", re.MULTILINE)
 _LANGUAGE: Final = re.compile(rf"^(#+) ({'|'.join(LANGUAGES)})$")
 
 
@@ -116,7 +117,7 @@ class Library:
 
     def page(self, source: str) -> str:
         """A page in the form for the generator. ``source`` is its path in the repository."""
-        text = (self.root / source).read_text(encoding="utf-8")
+        text = self._text(source)
         steps: tuple[Callable[[str], str], ...] = (
             tabbed,
             with_ids,
@@ -129,7 +130,12 @@ class Library:
 
     def plain(self, source: str) -> str:
         """A page as it is in the repository, with links to the places of the site."""
-        return self._linked(source, (self.root / source).read_text(encoding="utf-8"))
+        return self._linked(source, self._text(source))
+
+    def _text(self, source: str) -> str:
+        """The text of a page, with the fields of the operation (``make fields``) where it links to them."""
+        text = (self.root / source).read_text(encoding="utf-8")
+        return _FIELDS.sub(lambda link: (self.root / link[1]).read_text(encoding="utf-8"), text)
 
     def _linked(self, source: str, text: str) -> str:
         return outside_code(text, lambda part: _LINK.sub(lambda link: self._target(source, link[1]), part))

@@ -44,13 +44,13 @@ class Chain(Base):
         shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
-        published=Published("Display name.", "Ethereum", briefly=True),
+        published=Published("Name.", "Ethereum", briefly=True),
     )
     icon: Mapped[str] = column(
         shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
-        published=Published("URL of an icon, or empty.", briefly=True),
+        published=Published("URL, or empty.", briefly=True),
         always=True,
     )
     block_delay: Mapped[int] = column(
@@ -67,23 +67,21 @@ class Chain(Base):
         "Symbol of the coin that pays for gas, such as ETH.",
         after="contract_addr",
         copied=True,
-        published=Published("Symbol of the gas token.", "ETH", briefly=True),
+        published=Published("Symbol.", "ETH", briefly=True),
     )
     explore_url: Mapped[str] = column(
         shapes.ExplorerUrl(required=True),
         "Block explorer",
         "https URL without ? and #. Links are this URL, the transaction path and the transaction hash.",
         doc="as configured, maybe with a / at its end",
-        published=Published("Block explorer.", "https://etherscan.io", briefly=True),
+        published=Published("URL of the block explorer.", "https://etherscan.io", briefly=True),
     )
     contract_addr: Mapped[str] = column(
         shapes.Contract(required=True),
         "Bridge contract",
         "The pool bridge, which pays refunds of transfers through pools. Leave empty if there is none yet.",
         validates=True,
-        published=Published(
-            "Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", briefly=True
-        ),
+        published=Published("Pool bridge.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", briefly=True),
     )
     drop_gas_amt: Mapped[int] = column(
         Amount(load_default=0),
@@ -91,9 +89,7 @@ class Chain(Base):
         "Clients see it in estimates to this chain. The coin of an EVM chain has 18 decimals.",
         unit=Unit("id", symbol="gas_token_symbol", contract="contract_addr"),
         copied=True,
-        published=Published(
-            "Amount of the gas token dropped to receivers, in smallest units.", "0", briefly=True
-        ),
+        published=Published("Gas token dropped to receivers.", "0", briefly=True),
         always=True,
     )
     minimal_max_slippage: Mapped[int] = column(
@@ -108,7 +104,7 @@ class Chain(Base):
         "Stopped",
         "No estimates are given from or to the chain. Transfers continue.",
         after="rpc_independent",
-        published=Published("Whether the chain is disabled.", False, after="transfer_agent_contract_addr"),
+        published=Published("Whether it is disabled.", False, after="transfer_agent_contract_addr"),
         always=True,
     )
     disabled_reason: Mapped[str] = column(
@@ -135,25 +131,23 @@ class Chain(Base):
         copied=True,
     )
     drop_gas_cost_amt: Mapped[str] = column(
-        shapes.Passed("0"), published=Published("Cost of the gas drop, as configured.", "0", briefly=True)
+        shapes.Passed("0"), published=Published("As configured.", "0", briefly=True)
     )
     drop_gas_balance_alert: Mapped[str] = column(
         shapes.Passed("0"), published=Published("As configured.", "0", briefly=True)
     )
     suggested_gas_cost: Mapped[str] = column(
         shapes.Passed("0"),
-        published=Published(
-            "Suggested gas cost of a transfer on this chain, as configured.", "213522", briefly=True
-        ),
+        published=Published("As configured.", "213522", briefly=True),
     )
     flat_usd_fee: Mapped[float] = column(
-        shapes.PlainNumber(load_default=0), published=Published("A fee in US dollars, as configured.", 0.5)
+        shapes.PlainNumber(load_default=0), published=Published("As configured.", 0.5)
     )
     farming_reward_contract_addr: Mapped[str] = column(
-        shapes.Contract(load_default=""), published=Published("Farming reward contract, or empty.")
+        shapes.Contract(load_default=""), published=Published("Address, or empty.")
     )
     transfer_agent_contract_addr: Mapped[str] = column(
-        shapes.Contract(load_default=""), published=Published("Transfer agent contract, or empty.")
+        shapes.Contract(load_default=""), published=Published("Address, or empty.")
     )
     native_wrap: Mapped[str] = column(
         shapes.Contract(load_default=""),
@@ -223,19 +217,19 @@ class Token(Base):
         shapes.Symbol(),
         "Symbol",
         "The same on every chain that has the token. Upper and lower case differ.",
-        published=Published("Symbol, the same on every chain.", "USDT", briefly=True, of_pairs=True),
+        published=Published("The same on every chain.", "USDT", briefly=True, of_pairs=True),
     )
     name: Mapped[str] = column(
         shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
-        published=Published("Display name.", "Tether USD", of_pairs=True),
+        published=Published("Name.", "Tether USD", of_pairs=True),
     )
     icon: Mapped[str] = column(
         shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
-        published=Published("URL of an icon, or empty.", of_pairs=True),
+        published=Published("URL, or empty.", of_pairs=True),
         always=True,
     )
     address: Mapped[str] = column(
@@ -260,8 +254,7 @@ class Token(Base):
         "Not through the pool: pegged transfers continue. Stopped: no estimates are given for this token on "
         "this chain, pegged or not. Clients see either.",
         published=Published(
-            "In chain_token: true if it is not sent through the pool. In a pair: true if the pair "
-            "is disabled.",
+            "Whether it is not sent through the pool; in a pair: whether the pair is disabled.",
             False,
             briefly=True,
         ),
@@ -273,7 +266,7 @@ class Token(Base):
     transfer_disabled: Mapped[bool] = column(
         shapes.Flag(load_default=False),
         doc="stops all transfers, as xfer_disabled, and clients get it under this name",
-        published=Published("Whether all transfers of the token, or its chain, are disabled.", False),
+        published=Published("Whether the token or its chain is disabled.", False),
     )
     min_send: Mapped[int | None] = column(
         AmountOrNone(),
@@ -282,7 +275,7 @@ class Token(Base):
         "minimum replaces it. Leave empty for none.",
         unit=_OWN,
         published=Published(
-            "Minimum amount of a transfer from this chain; empty if none.",
+            "Least amount of a transfer, or empty.",
             after="delay_period",
             of_pairs=True,
         ),
@@ -294,9 +287,7 @@ class Token(Base):
         "replaces it. Leave empty for none, which is 0 in the contract.",
         unit=_OWN,
         least="min_send",
-        published=Published(
-            "Maximum amount of a transfer from this chain; empty if none.", after="min_send", of_pairs=True
-        ),
+        published=Published("Largest amount of a transfer, or empty.", after="min_send", of_pairs=True),
     )
     liq_add_disabled: Mapped[bool] = column(
         shapes.Flag(load_default=False), published=Published("As configured.", False)
@@ -309,13 +300,11 @@ class Token(Base):
     )
     delay_threshold: Mapped[str] = column(
         shapes.Passed(),
-        published=Published(
-            "Payouts above this amount wait in the contract's delay queue; smallest units, empty if none."
-        ),
+        published=Published("Larger payouts wait in the delay queue; empty if none."),
     )
     delay_period: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, load_default=0),
-        published=Published("How long such a payout waits, in seconds.", 0),
+        published=Published("For so many seconds.", 0),
     )
     extra: Mapped[dict[str, Any]] = column(shapes.Extra(known_of_tokens))
 
@@ -380,9 +369,7 @@ class Pool(Base):
         "Total cap",
         "The most that the pool may hold after a transfer. Leave empty for no cap.",
         unit=_HERE,
-        published=Published(
-            "The pool's total cap, smallest units; empty if none.", name="inbound_lmt", after="icon"
-        ),
+        published=Published("The pool's total cap, or empty.", name="inbound_lmt", after="icon"),
         always=True,
     )
     epoch_cap: Mapped[int | None] = column(
@@ -390,9 +377,7 @@ class Pool(Base):
         "Epoch cap",
         "The most that may be sent into the pool in one epoch. Leave empty for no cap.",
         unit=_HERE,
-        published=Published(
-            "The pool's epoch volume cap; empty if none.", name="inbound_epoch_cap", after="inbound_lmt"
-        ),
+        published=Published("The pool's epoch cap, or empty.", name="inbound_epoch_cap", after="inbound_lmt"),
         always=True,
     )
     epoch_seconds: Mapped[int] = column(

@@ -204,14 +204,14 @@ class PeggedPair(Base):
         "Vault",
         "The contract on the original chain, which pays refunds of deposits. Leave empty if there is none.",
         validates=True,
-        published=Published("Vault, on the original chain."),
+        published=Published("Vault on the original chain."),
     )
     pegged_burn_contract_addr: Mapped[str] = column(
         shapes.Contract(required=True),
         "Bridge",
         "The contract on the pegged chain, which pays refunds of burns. Leave empty if there is none.",
         validates=True,
-        published=Published("Token bridge, on the pegged chain."),
+        published=Published("Bridge on the pegged chain."),
     )
     deposit_contracts: Mapped[list[str]] = column(
         _contracts(), "More vaults", "Other vaults of this pair, one per line. Optional.", validates=True
@@ -224,24 +224,24 @@ class PeggedPair(Base):
         "Canonical token",
         "Contract of the canonical form of the minted token. Optional.",
         always=True,
-        published=Published("Canonical token, or empty."),
+        published=Published("Address, or empty."),
     )
     migration_peg_burn_contract_addr: Mapped[str] = column(
         shapes.Contract(load_default=""),
-        published=Published("As configured, or empty.", after="bridge_version"),
+        published=Published("Address, or empty.", after="bridge_version"),
     )
     vault_version: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Vault version",
         start=2,
-        published=Published("Version of the vault contract.", 2),
+        published=Published("Version of the contract.", 2),
     )
     bridge_version: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Bridge version",
         "Between two pegged chains of a token, both with version 2, transfers are burned and minted.",
         start=2,
-        published=Published("Version of the bridge contract.", 2),
+        published=Published("Version of the contract.", 2),
     )
     deposit_base_fee: Mapped[int | None] = column(
         AmountOrNone(load_default=0),

@@ -55,7 +55,7 @@ _ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
 MAX_LANGUAGE: Final = 35
 """Characters of the longest tags that registries have."""
 
-_MILLISECONDS: Final = "Milliseconds since 1970, as a string."
+_MILLISECONDS: Final = "milliseconds since 1970."
 
 
 class HistoryQuery(Question):
@@ -64,9 +64,8 @@ class HistoryQuery(Question):
         data_key="acct_addr[]",
         required=True,
         metadata=describe(
-            f"An account. Repeat it, or separate accounts by commas, for up to {MAX_ACCOUNTS} of them, also "
-            "of different kinds of chains. Letter case does not matter. Also accepted: `acct_addr`, in the "
-            "same forms, and `addr`, once.",
+            f"Up to {MAX_ACCOUNTS} accounts, repeated or with commas. `acct_addr` and `addr` are accepted, "
+            "too.",
             ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
             minItems=1,
             maxItems=MAX_ACCOUNTS,
@@ -76,15 +75,14 @@ class HistoryQuery(Question):
         64,
         load_default=0,
         metadata=describe(
-            f"Number of transfers. Larger values count as {MAX_PAGE}; 0 gives an empty list.",
+            f"At most {MAX_PAGE}; 0 gives an empty list.",
             10,
         ),
     )
     next_page_token = PageToken(
         load_default=lambda: None,  # a default that the OpenAPI document does not show
         metadata=describe(
-            "The next_page_token of the previous page: a time in milliseconds. Only transfers that began "
-            "before it are returned. Omitted or empty: the newest page.",
+            "That of the page before. Omitted or empty, the newest page.",
             pattern="^[0-9]{0,19}$",
         ),
     )
@@ -107,31 +105,27 @@ class AnyHistoryQuery(HistoryQuery):
 
 
 class TransferInfo(Shape):
-    chain = fields.Nested(Chain, metadata=describe("The chain, as in the transfer configs."))
-    token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
-    amount = fields.String(
-        metadata=describe("In this token's smallest units; 0 while nothing has been paid.", "1000000")
-    )
+    chain = fields.Nested(Chain, metadata=describe("As in the transfer configs."))
+    token = fields.Nested(Token, metadata=describe("As in the transfer configs."))
+    amount = fields.String(metadata=describe("In the token's smallest unit.", "1000000"))
 
 
 class HistoryTransfer(Shape):
     transfer_id = fields.String(metadata=describe("The transfer's id.", ID_EXAMPLE))
     src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
     dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
-    ts = fields.String(
-        metadata=describe(f"When the transfer was announced or sent. {_MILLISECONDS}", "1794153600000")
-    )
+    ts = fields.String(metadata=describe(f"When it was announced or sent: {_MILLISECONDS}", "1794153600000"))
     src_block_tx_link = SRC_BLOCK_TX_LINK
     dst_block_tx_link = DST_BLOCK_TX_LINK
     status = STATUS
     refund_reason = REFUND_REASON
-    sender = fields.String(metadata=describe("The sender's account."))
-    receiver = fields.String(metadata=describe("The receiver's account."))
+    sender = fields.String(metadata=describe("Account."))
+    receiver = fields.String(metadata=describe("Account."))
     update_ts = fields.String(
-        metadata=describe(f"Time of the newest event. {_MILLISECONDS}", "1794153660000")
+        metadata=describe(f"When its newest event happened: {_MILLISECONDS}", "1794153660000")
     )
     bridge_type = BRIDGE_TYPE
-    dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline.', "0"))
+    dst_deadline = fields.String(metadata=describe('Always "0".', "0"))
 
 
 class HistoryAnswer(Answer):
@@ -139,28 +133,28 @@ class HistoryAnswer(Answer):
     next_page_token = fields.String(
         dump_default="", metadata=describe("For the next page; empty after an empty page.", "1794153600000")
     )
-    current_size = fields.String(dump_default="0", metadata=describe("Transfers of this page.", "10"))
+    current_size = fields.String(
+        dump_default="0", metadata=describe("Number of transfers on this page.", "10")
+    )
 
 
 class FindQuery(Question):
     key = TxHash(
         required=True,
         metadata=describe(
-            "A transfer's id, or the hash of a transaction of a transfer on any of its chains. Also "
-            "accepted: `transfer_id`, which is not looked at beside a `key`.",
+            "A transfer's id, or the hash of its send, payout or refund. `transfer_id` means the same.",
             ID_EXAMPLE,
             pattern=TX_HASH_PATTERN,
         ),
     )
     chain_id = Uint(
         32,
-        metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
+        metadata=describe("Only transfers from or to this chain."),
     )
     lang = fields.String(
         validate=validate.Length(max=MAX_LANGUAGE, error=f"must have at most {MAX_LANGUAGE} characters"),
         metadata=describe(
-            "A language, as browsers name it: then each transfer has its `words`. In one that is not known "
-            "they are English.",
+            "A language such as `es`, for `words`.",
             "es",
             maxLength=MAX_LANGUAGE,
         ),
@@ -184,47 +178,40 @@ class AnyFindQuery(FindQuery):
 class StatusCertainty(Shape):
     level = fields.String(
         metadata=describe(
-            "proven: the gateway read the event from its chain, and its block is proven by the chain's "
-            "headers or by a second provider; reported: it was reported, or is not proven yet; unknown: no "
-            "event of the transfer is canonical.",
+            "`proven`, `reported` or `unknown`.",
             Level.PROVEN.value,
             enum=[level.value for level in Level],
         ),
     )
     event = fields.String(
         metadata=describe(
-            "Type of the event; empty where the status rests on none, such as on signatures.",
+            "Type of the event, or empty.",
             "transfer.released",
         )
     )
     reported_by = fields.String(
         metadata=describe(
-            "gateway: it read the chain itself; reporter: a machine of the bridge. Empty without an event.",
+            "`gateway`, which read the chain, `reporter`, or empty.",
             ReportedBy.GATEWAY.value,
             enum=[who.value for who in ReportedBy] + [""],
         ),
     )
-    chain_id = fields.Integer(
-        allow_none=True, metadata=describe("Chain of the event; null if it is on none.", 56)
-    )
-    block = fields.Integer(
-        allow_none=True, metadata=describe("Block of the event; null if none is known.", 45_000_000)
-    )
+    chain_id = fields.Integer(allow_none=True, metadata=describe("Chain of the event.", 56))
+    block = fields.Integer(allow_none=True, metadata=describe("Block of the event.", 45_000_000))
     as_of_block = fields.Integer(
         allow_none=True,
         metadata=describe(
-            "The newest proven block of that chain if the event is proven, otherwise the highest block that "
-            "was reported; null if none is known.",
+            "Newest block of that chain, proven or reported.",
             45_000_100,
         ),
     )
 
 
 class TransferWords(Shape):
-    lang = fields.String(metadata=describe("Their language.", "es"))
-    headline = fields.String(metadata=describe("What is going on.", "Pagada en BNB Chain"))
+    lang = fields.String(metadata=describe("Language.", "es"))
+    headline = fields.String(metadata=describe("What happens.", "Pagada en BNB Chain"))
     now = fields.String(metadata=describe("Where the money is."))
-    next = fields.String(metadata=describe("What happens next, and what the user has to do."))
+    next = fields.String(metadata=describe("What happens next."))
     certainty = fields.String(metadata=describe("How sure the status is."))
 
 
@@ -235,15 +222,11 @@ class FoundTransfer(HistoryTransfer, ProgressFields):
     powers = POWERS
     block_delay = BLOCK_DELAY
     certainty = fields.Nested(StatusCertainty, metadata=describe("How sure the status is."))
-    words = fields.Nested(
-        TransferWords, allow_none=True, metadata=describe("In words; null without `lang` in the request.")
-    )
+    words = fields.Nested(TransferWords, allow_none=True, metadata=describe("In words; null without `lang`."))
 
 
 class ReadTo(Shape):
-    block = fields.Integer(
-        allow_none=True, metadata=describe("Highest block; null if no event named one.", 21_000_000)
-    )
+    block = fields.Integer(allow_none=True, metadata=describe("Highest block.", 21_000_000))
     at = fields.String(metadata=describe("Time of the newest event (RFC 3339).", "2026-11-21T12:00:00Z"))
 
 
@@ -251,7 +234,7 @@ class FindAnswer(Answer):
     state = fields.String(
         dump_default=TransferKnowledge.UNKNOWN.value,
         metadata=describe(
-            "unknown: the key is not known; announced: the transfer was announced only; known.",
+            "`known`, `unknown`, or `announced`: only a submission.",
             "known",
             enum=[state.value for state in TransferKnowledge],
         ),
@@ -261,7 +244,7 @@ class FindAnswer(Answer):
         keys=fields.String(),
         values=fields.Nested(ReadTo),
         dump_default=dict,
-        metadata=describe("By chain id: how far each chain had been read when the key was looked up."),
+        metadata=describe("By chain id: how far the chain was read."),
     )
 
 

@@ -38,7 +38,7 @@ class StatusBody(Question):
     transfer_id = TransferIdHex(
         required=True,
         metadata=describe(
-            "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
+            "The transfer's id: 64 hex digits, with or without 0x.",
             ID_EXAMPLE,
             pattern=TRANSFER_ID_PATTERN,
         ),
@@ -53,12 +53,12 @@ class TransactionBody(Question):
     tx_hash = TxHash(
         required=True,
         metadata=describe(
-            "Transaction of the send. If it sent several transfers, the first one is returned.",
+            "Transaction of the send, in place of the id.",
             "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
             pattern=TX_HASH_PATTERN,
         ),
     )
-    src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
+    src_chain_id = Uint(32, required=True, metadata=describe("Chain of the transaction.", 1))
 
 
 class AnyStatusQuery(Question):
@@ -85,47 +85,40 @@ STATUS: Final = fields.Integer(
 WD_ONCHAIN: Final = fields.String(
     allow_none=True,
     dump_default=None,
-    metadata=describe("Serialized on-chain withdraw request, base64. Filled while status is 8."),
+    metadata=describe("At 8, the withdraw request in base64."),
 )
 SORTED_SIGS: Final = fields.List(
     fields.String(),
     dump_default=list,
-    metadata=describe("Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []),
+    metadata=describe("At 8, signatures over it in base64, by signer.", []),
 )
 SIGNERS: Final = fields.List(
     fields.String(),
     dump_default=list,
-    metadata=describe(
-        "The source chain's whole validator set, base64 of 20 bytes. Filled while status is 8.", []
-    ),
+    metadata=describe("At 8, the whole validator set: base64 of 20 bytes each.", []),
 )
 POWERS: Final = fields.List(
     fields.String(),
     dump_default=list,
     metadata=describe(
-        "Each signer's power, base64 of a big-endian integer without leading zeros; 0 is one zero byte. "
-        "Filled while status is 8.",
+        "At 8, the signers' powers: base64 of big-endian integers.",
         [],
     ),
 )
 REFUND_REASON: Final = fields.Integer(
     dump_default=0,
-    metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
+    metadata=describe("XferStatus at 6, otherwise 0.", 0) | enumerated(XferStatus),
 )
 BLOCK_DELAY: Final = fields.Integer(
-    dump_default=0, metadata=describe("Blocks that the transfer waits on the source chain.", 30)
+    dump_default=0, metadata=describe("Blocks that the source chain waits.", 30)
 )
 SRC_BLOCK_TX_LINK: Final = fields.String(
     dump_default="",
-    metadata=describe(
-        "Link to the source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"
-    ),
+    metadata=describe("Link to an explorer, or empty.", "https://ftmscan.com/tx/0x5817041ff879…"),
 )
 DST_BLOCK_TX_LINK: Final = fields.String(
     dump_default="",
-    metadata=describe(
-        "Link to the destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
-    ),
+    metadata=describe("Link to an explorer, or empty.", "https://arbiscan.io/tx/0xe73db1fff740…"),
 )
 BRIDGE_TYPE: Final = fields.Integer(
     dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType)
@@ -163,15 +156,14 @@ class ProgressFields(Shape):
     terminal = fields.Boolean(
         dump_default=False,
         metadata=describe(
-            "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on is final.",
+            "Whether it is over for good: at 2, 5 or 10, and final.",
             True,
         ),
     )
     final_by = fields.String(
         dump_default="",
         metadata=describe(
-            "Why it is over: its `block` is final, or it was `reported` without a block. "
-            "Empty while it is not.",
+            "Why it is final: `block`, or `reported` without a block; otherwise empty.",
             FinalBy.BLOCK.value,
             enum=[why.value for why in FinalBy] + [""],
         ),
@@ -179,19 +171,19 @@ class ProgressFields(Shape):
     next_actor = fields.String(
         dump_default="",
         metadata=describe(
-            "Who acts next: the network, the user (who asks for a refund or submits it), or nobody.",
+            "Who acts next: `network`, `user` or `nobody`.",
             NextActor.NOBODY.value,
             enum=[actor.value for actor in NextActor] + [""],
         ),
     )
     next_poll_seconds = fields.Integer(
         dump_default=0,
-        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0, maximum=LONGEST),
+        metadata=describe("When to request it again; 0 if it is over.", 0, maximum=LONGEST),
     )
     as_of = fields.String(
         dump_default="",
         metadata=describe(
-            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "When the gateway accepted its newest event (RFC 3339), or empty.",
             "2026-11-21T12:00:00Z",
         ),
     )
@@ -206,9 +198,7 @@ class StatusesBody(Question):
             "invalid": _IDS,
             "required": MISSING,
         },
-        metadata=describe(
-            f"1 to {MAX_STATUSES} transfer ids, in the form of getTransferStatus.", [ID_EXAMPLE]
-        ),
+        metadata=describe(f"1 to {MAX_STATUSES} transfer ids.", [ID_EXAMPLE]),
     )
 
 

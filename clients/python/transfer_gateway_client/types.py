@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:3d3cf9ad4355284a0898711bbab4f54d12f98d5daa347b9c59d77359305cedc7. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:d06ad6b36247c83b6cec26b693da512e934512ab32d22889948f5c8497e1bbf2. Do not edit."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ export class WaitTimeout extends Error {
   override name = "WaitTimeout";
 }
 
-/** Wait until the transfer's end is final, or until the user has to ask for a refund (6) or claim it (8). */
+/** Wait until the transfer's end is final, or until the user has to request a refund (6) or claim it (8). */
 export function waitUntilDone(gateway: Gateway, transferId: string, options: WaitOptions = {}): Promise<State> {
   return waitUntil(gateway, transferId, (state) => state.terminal || state.nextActor === "user", options);
 }
