@@ -77,12 +77,12 @@ def test_sandbox_example_id_has_documented_status() -> None:
 def sandbox_rows() -> Iterator[str]:
     """The rows of the tables in docs/sandbox.md."""
     for transfer in SANDBOX_TRANSFERS:
-        reason = transfer.refund_reason.value
-        yield f"| `{transfer.transfer_id}` | {transfer.status.value} | {reason} | {transfer.what} |"
+        reason = f", reason {transfer.refund_reason.value}" if transfer.refund_reason else ""
+        yield f"| `{transfer.transfer_id}` | {transfer.status.value}{reason} | {transfer.what} |"
     for estimate in SANDBOX_ESTIMATES:
         yield f"| `{estimate.query}` | {estimate.what} |"
     for error in SANDBOX_ERRORS:
-        yield f"| {error.code.value} | `{error.reason.value}` | `{error.query}` | {error.why} |"
+        yield f"| {error.code.value} `{error.reason.value}` | `{error.query}` | {error.why} |"
     for latency in SANDBOX_LATENCIES:
         yield f"| {latency.src_chain_id} | {latency.dst_chain_id} | {latency.median.total_seconds()} |"
 

@@ -149,10 +149,14 @@ def _named(
 
 
 def situation_of(
-    found: FoundTransfer, reader: Reader, evidence: RefundExplanation | None = None
+    found: FoundTransfer,
+    reader: Reader,
+    evidence: RefundExplanation | None = None,
+    *,
+    on_page: bool = False,
 ) -> Situation:
     """What the words for a transfer depend on. ``evidence`` is that of its refund, where that is being
-    prepared.
+    prepared. ``on_page``: the words stand on its page.
     """
     listed, rests_on = found.listed, found.certainty.event
     return Situation(
@@ -168,6 +172,7 @@ def situation_of(
         block_delay=listed.status.block_delay,
         refund_held=rests_on == RefundDelayed.type,
         waiting=None if evidence is None else refund_waits_for(refund_view(evidence), None, {}),
+        on_page=on_page,
         reader=reader,
     )
 
@@ -257,7 +262,7 @@ class _PageBuilder:
             self._evidence = evidence_of(one.history, self._status, one.facts, self._terms.chain_infos)
 
     def build(self) -> FollowedTransfer:
-        situation = situation_of(self._found, self._reader, self._evidence)
+        situation = situation_of(self._found, self._reader, self._evidence, on_page=True)
         return FollowedTransfer(
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,

@@ -177,6 +177,16 @@ def test_button_requests_refund_once(app: Flask, client: FlaskClient) -> None:
     assert_page(client.post(f"/transfer/{ID}"), 405)
 
 
+def test_text_names_button_that_page_shows(app: Flask, client: FlaskClient) -> None:
+    report_events(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
+    shown = read(client.get(f"/transfer/{ID}"))
+    assert "press “Request the refund” below" in shown
+    assert "open the transfer in the app" not in shown
+    elsewhere = client.get("/v2/getTransfer", query_string={"key": ID, "lang": "en"}).text
+    assert "open the transfer in the app" in elsewhere
+    assert "below" not in elsewhere
+
+
 def test_button_is_limited_per_client(open_app: OpenApp) -> None:
     client = open_app(refund_request_limit="1/minute").test_client()
     assert client.post(f"/transfer/{UNKNOWN}/refund").status_code == 303

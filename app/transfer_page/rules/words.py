@@ -87,6 +87,7 @@ class Situation(Struct, frozen=True):
     ``amount`` and ``paid_out`` are formatted for people, such as ``25 USDT``; ``src`` and ``dst`` are names
     of chains. ``in_a_block``: the source transaction is in a block. ``refund_held``: the refund was taken by
     the contract and waits in its delay queue. ``waiting`` is what a refund that is prepared waits for.
+    ``on_page``: the words stand on the page, above its button that requests the refund.
     """
 
     status: Status
@@ -101,6 +102,7 @@ class Situation(Struct, frozen=True):
     block_delay: int = 0
     refund_held: bool = False
     waiting: Waiting | None = None
+    on_page: bool = False
     reader: Reader = ENGLISH
 
     @property
@@ -266,15 +268,24 @@ def _if_not_shown(of: Situation) -> str:
 
 def _to_be_refunded(of: Situation) -> Explanation:
     text = of.reader.text
-    return Explanation(
-        text("It could not be completed: request your refund"),
-        text(REFUSED_BECAUSE.get(of.refund_reason, REFUSED), transfer=of.transfer),
-        text(
+    if of.on_page:
+        how = text(
+            "It will be refunded on %(source)s: press “%(button)s” below. When it is ready, you confirm it "
+            "with one transaction, for which you pay the gas.",
+            source=of.source,
+            button=text("Request the refund"),
+        )
+    else:
+        how = text(
             "It will be refunded on %(source)s: please open the transfer in the app you sent it from and "
             "request the refund. When it is ready, you confirm it there with one transaction, for which you "
             "pay the gas.",
             source=of.source,
-        ),
+        )
+    return Explanation(
+        text("It could not be completed: request your refund"),
+        text(REFUSED_BECAUSE.get(of.refund_reason, REFUSED), transfer=of.transfer),
+        how,
     )
 
 
