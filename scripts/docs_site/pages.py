@@ -2,8 +2,8 @@
 
 GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it is changed
 so that the generator shows the same: headings keep GitHub's anchors, links that leave the folder of the
-documentation lead to copies, headings named for languages become tabs, a picture for light and dark becomes two,
-of which one is shown.
+documentation lead to copies, headings named for languages become tabs, a picture for light and dark becomes
+two, of which one is shown.
 """
 
 from __future__ import annotations
