@@ -1,4 +1,4 @@
-"""``make screenshots``: the console's pages with the sandbox, light and dark, into docs/images/.
+"""``make screenshots``: the console's pages and the page of a transfer, light and dark, into docs/images/.
 
 Starts its own gateway with its own database, and a browser. The pictures always show the same story, at the
 time of the run.
@@ -30,10 +30,13 @@ PAGES = {
     "route": "/admin/routes/1",
     "audit": "/admin/audit/",
 }
-"""The pages in docs/console.md, the first also in the README, by the name of the picture."""
+"""The pages in docs/console.md, the first also in the README and its index, by the name of the picture."""
 
 PHONE_PAGES = ("dashboard", "transfer")
 """Those of them that also have a picture of a phone."""
+
+FOLLOWED = f"/transfer/0x{6:064x}"
+"""A page of a transfer, at which its user must act: in the README and the index, as on a phone."""
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZE: ViewportSize = {"width": 1280, "height": 900}
@@ -98,7 +101,7 @@ def sign_in(page: Page, base: str, password: str) -> None:
 
 
 def picture(browser: Browser, base: str, password: str) -> None:
-    """Every page in both themes, some also on a phone."""
+    """Every page in both themes, some of the console also on a phone."""
     page = browser.new_page(viewport=SIZE, locale="en-GB", timezone_id="UTC")
     sign_in(page, base, password)
     for scheme in ("light", "dark"):
@@ -109,6 +112,9 @@ def picture(browser: Browser, base: str, password: str) -> None:
     page.set_viewport_size(PHONE)
     for name in PHONE_PAGES:
         take(page, base + PAGES[name], f"{name}-phone.png")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        take(page, base + FOLLOWED, f"followed-{scheme}.png")
 
 
 def take(page: Page, url: str, name: str) -> None:

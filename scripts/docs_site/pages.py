@@ -2,7 +2,8 @@
 
 GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it is changed
 so that the generator shows the same: headings keep GitHub's anchors, links that leave the folder of the
-documentation lead to copies, headings named for languages become tabs.
+documentation lead to copies, headings named for languages become tabs, a picture for light and dark becomes
+two, of which one is shown.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _CODE: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|1[.)]) +\S")
 _ANY_ITEM: Final = re.compile(r"^ {0,3}(?:[-*+]|\d+[.)]) +\S")
 _FIELDS: Final = re.compile(r"^\[[^\]]+\]\(\.\./\.\./(scripts/docs_site/fields/\w+\.md)\)$", re.MULTILINE)
+_PICTURE: Final = re.compile(
+    r'<picture><source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">'
+    r'<img src="(?P<light>[^"]+)" alt="(?P<alt>[^"]+)"(?: width="[^"]+")?></picture>'
+)
 _LANGUAGE: Final = re.compile(rf"^(#+) ({'|'.join(LANGUAGES)})$")
 
 
@@ -120,6 +125,7 @@ class Library:
         text = self._text(source)
         steps: tuple[Callable[[str], str], ...] = (
             tabbed,
+            pictured,
             with_ids,
             spaced,
             lambda page: self._linked(source, page),
@@ -130,7 +136,7 @@ class Library:
 
     def plain(self, source: str) -> str:
         """A page as it is in the repository, with links to the places of the site."""
-        return self._linked(source, self._text(source))
+        return self._linked(source, _PICTURE.sub(r"![\g<alt>](\g<light>)", self._text(source)))
 
     def _text(self, source: str) -> str:
         """The text of a page, with the fields of the operation (``make fields``) where it links to them."""
@@ -169,6 +175,13 @@ def outside_code(text: str, change: Callable[[str], str]) -> str:
             at = span.end()
         made.append("".join([*parts, change(line[at:])]))
     return "\n".join(made) + "\n"
+
+
+def pictured(text: str) -> str:
+    """The text with each picture for light and dark as two, of which the generator shows one."""
+    light = r"![\g<alt>](\g<light>#only-light){ loading=lazy }"
+    dark = r"![\g<alt>](\g<dark>#only-dark){ loading=lazy }"
+    return outside_code(text, lambda part: _PICTURE.sub(light + dark, part))
 
 
 def with_ids(text: str) -> str:

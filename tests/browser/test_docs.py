@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from config import DOCS_SITE
 from scripts.docs_site.build import OTHERS, ROOT, ensure_site
@@ -25,6 +25,9 @@ LARGE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 360, "height": 800}
 
 COLOUR_SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+MOST_SEEN = 7
+"""So many operations are in view on a phone when the page to try them opens."""
 
 SLOW = 30_000
 """Milliseconds for scripts of a megabyte, on a machine that does other things, too."""
@@ -314,25 +317,54 @@ def test_no_table_is_cut(visit: Visit, size: ViewportSize) -> None:
     assert wrong == []
 
 
+def operation(page: Page, name: str) -> Locator:
+    """An operation of the page to try requests, open."""
+    place = page.locator(f"#operations-Transfers-{name}")
+    place.locator(".opblock-summary-control").click(timeout=SLOW)
+    expect(place.get_by_role("button", name="Execute")).to_be_visible()
+    return place
+
+
 @pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
-    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
-    expect(page.get_by_role("textbox", name="src_chain_id").first).to_have_value("1")
+    estimate = operation(page, "estimateAmt")
+    expect(estimate.get_by_role("textbox", name="src_chain_id")).to_have_value("1")
     assert accessibility(page) == []
     assert page.get_by_role("textbox").count()
     for role in FIELDS:
         assert page.get_by_role(role, name=re.compile("^$")).count() == 0
 
 
-def test_request_is_tried(visit: Visit) -> None:
+@pytest.mark.parametrize("size", [PHONE, LARGE], ids=["390", "1440"])
+def test_request_is_tried(visit: Visit, size: ViewportSize) -> None:
+    """The answer is in view, also below another operation that has one."""
+    visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
-    page.get_by_role("button", name="Execute").first.click()
-    answer = page.locator(".live-responses-table")
-    expect(answer.locator(".response-col_status").last).to_contain_text("200")
-    expect(answer.get_by_text("999395562471907988034")).to_be_in_viewport()
+    for name, answered in {
+        "getTransferStatus": '"status": 5',
+        "estimateAmt": "999395562471907988034",
+    }.items():
+        place = operation(page, name)
+        place.get_by_role("button", name="Execute").click()
+        answer = place.locator(".live-responses-table")
+        expect(answer.locator(".response-col_status").last).to_contain_text("200")
+        expect(answer.locator("pre", has_text=answered).first).to_be_in_viewport()
+        expect(answer.locator(".response-col_status").last).to_be_in_viewport(ratio=0.1)
     assert page.get_by_text("[^").count() == 0, "a reader needs no regular expressions"
+
+
+def test_try_page_begins_with_list_of_operations(visit: Visit) -> None:
+    page = visit.page
+    page.set_viewport_size(PHONE)
+    page = visit.open("/docs/try/")
+    names = page.locator(".opblock-summary-path")
+    expect(names.nth(MOST_SEEN)).to_be_in_viewport(timeout=SLOW)
+    assert names.nth(0).inner_text() == "/v2/estimateAmt"
+    assert page.locator(".opblock.is-open").count() == 0
+    assert page.get_by_text("what a transfer brings and costs", exact=True).count() == 1
+    assert page.title() == "Try the operations - Transfer gateway"
 
 
 def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
@@ -342,8 +374,8 @@ def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
         expect(page.locator(".opblock-summary-path").filter(has_text=name).first).to_be_visible(timeout=SLOW)
     visit.open("/docs/")
     page = visit.open("/docs/try/")
-    field = page.get_by_role("textbox", name="token_symbol").first
-    expect(field).to_have_value("USDT", timeout=SLOW)
+    field = operation(page, "estimateAmt").get_by_role("textbox", name="token_symbol")
+    expect(field).to_have_value("USDT")
     box = field.bounding_box()
     assert box
     assert box["width"] > PHONE["width"] / 2
@@ -352,6 +384,7 @@ def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
 
 def test_only_webhooks_need_a_key(visit: Visit) -> None:
     page = visit.open("/docs/try/")
-    expect(page.get_by_role("button", name="Execute").first).to_be_visible(timeout=SLOW)
+    expect(page.locator(".opblock").first).to_be_visible(timeout=SLOW)
     locked = page.locator(".opblock").filter(has=page.locator(".authorization__btn"))
     assert set(locked.locator(".opblock-summary-path").all_inner_texts()) == {"/v2/webhooks"}
+    expect(page.get_by_role("button", name="Authorize")).to_be_hidden()

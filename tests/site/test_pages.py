@@ -9,7 +9,7 @@ import pytest
 from scripts.docs_site.failure import CannotBuild
 from scripts.docs_site.finish import breakable, finish, named
 from scripts.docs_site.nav import as_toml, navigation
-from scripts.docs_site.pages import Library, anchors, outside_code, spaced, tabbed, with_ids
+from scripts.docs_site.pages import Library, anchors, outside_code, pictured, spaced, tabbed, with_ids
 
 OTHERS = {"README.md": "readme.md"}
 
@@ -65,6 +65,24 @@ def test_code_is_left_alone(library: Library) -> None:
     block = "```\n[a](README.md)\n# no heading\n- no list\n```\n"
     assert outside_code(block, lambda part: "changed") == block
     assert with_ids(block) == spaced(block) == block
+
+
+def test_picture_is_shown_as_reader_chose(library: Library) -> None:
+    """GitHub follows the system; the site has a switch, and shows one of two pictures."""
+    text = (
+        '<picture><source media="(prefers-color-scheme: dark)" srcset="docs/images/a-dark.png">'
+        '<img src="docs/images/a.png" alt="What it shows" width="73%"></picture>'
+    )
+    for name in ("a.png", "a-dark.png"):
+        (library.root / "docs" / "images").mkdir(exist_ok=True)
+        (library.root / "docs" / "images" / name).write_bytes(b"")
+    assert linked(library, "README.md", text) == (
+        "![What it shows](images/a.png#only-light){ loading=lazy }"
+        "![What it shows](images/a-dark.png#only-dark){ loading=lazy }"
+    )
+    assert library.plain("README.md").splitlines()[2] == "![What it shows](images/a.png)"
+    block = f"```\n{text}\n```\n"
+    assert pictured(block) == block
 
 
 def test_dead_link_is_an_error(library: Library) -> None:

@@ -111,6 +111,16 @@ def test_every_page_exists_and_is_searchable(site: Path, read: dict[str, Links])
         assert folder in searched
 
 
+def test_title_names_page_and_site(site: Path, read: dict[str, Links]) -> None:
+    """The first page is the site: its title has the name once."""
+    titles = {name: re.findall(r"<title>(.+?)</title>", (site / name).read_text()) for name in read}
+    assert titles.pop("index.html") == ["Transfer gateway"]
+    assert titles["errors/index.html"] == ["Errors - Transfer gateway"]
+    shown = [title for (title,) in titles.values()]
+    assert [title for title in shown if not title.endswith(" - Transfer gateway")] == []
+    assert len(set(shown)) == len(shown)
+
+
 def test_no_anchor_is_there_twice(read: dict[str, Links]) -> None:
     for name, page in read.items():
         twice = {each for each in page.ids if page.ids.count(each) > 1}

@@ -25,39 +25,48 @@ function paint() {
   document.documentElement.classList.toggle("dark-mode", theme === "dark"); // of the viewer
 }
 
-// A reader needs no regular expressions, and a key only where the operation requires one.
+// A reader needs no regular expressions, no name that the path says, and a key only where the operation requires one.
 function shown(description) {
   const { security, info, ...rest } = description;
   return JSON.parse(JSON.stringify({ info: { ...info, description: "" }, ...rest }), function (name, value) {
-    return name === "pattern" && typeof value === "string" ? undefined : value;
+    if (name === "pattern" && typeof value === "string") return undefined;
+    if (name === "summary" && typeof value === "string") return value.replace(/^\w+( by [A-Z]+)?: /, "");
+    return value;
   });
-}
-
-function showAnswer(answer) {
-  setTimeout(() => document.querySelector(".live-responses-table")?.scrollIntoView({ block: "nearest" }), 100);
-  return answer;
 }
 
 async function draw() {
   const place = document.getElementById("doc");
   const answer = await fetch(place.dataset.document);
-  const spec = shown(await answer.json());
-  const ui = SwaggerUIBundle({
+  SwaggerUIBundle({
     domNode: place,
-    spec,
+    spec: shown(await answer.json()),
     deepLinking: true,
     defaultModelsExpandDepth: -1,
     docExpansion: "list",
     displayRequestDuration: true,
-    responseInterceptor: showAnswer,
+    responseInterceptor: response => {
+      answered = executed;
+      return response;
+    },
     tryItOutEnabled: true,
     validatorUrl: null,
-    onComplete() {
-      if (location.hash) return;
-      const [first] = Object.values(Object.values(spec.paths)[0]);
-      ui.layoutActions.show(["operations", first.tags[0], first.operationId], true);
-    },
   });
+}
+
+// The operation whose button was pressed last, and the one whose answer came and is not yet in view.
+let executed = null;
+let answered = null;
+document.addEventListener("click", event => {
+  const pressed = event.target.closest?.(".execute");
+  if (pressed) executed = pressed.closest(".opblock");
+});
+
+function showAnswer() {
+  const answer = answered?.querySelector(".live-responses-table");
+  if (!answer) return;
+  answered = null;
+  answer.scrollIntoView({ block: "start" });
 }
 
 // What screen readers need and the viewer lacks: names of its lists, headings in order, one link or button at a place.
@@ -84,6 +93,7 @@ new MutationObserver(() => {
   requestAnimationFrame(() => {
     due = false;
     mend();
+    showAnswer();
   });
 }).observe(document.getElementById("doc"), { childList: true, subtree: true });
 paint();
