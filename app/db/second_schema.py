@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -246,10 +246,18 @@ def _is_there(descriptor: int, file: Path) -> bool:
 @contextmanager
 def _attached(engine: Engine, file: Path, stored: Path) -> Iterator[Connection]:
     """A transaction in a file, with the database attached to it as it is at this moment."""
-    second = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+    second = _engine_of(file, stored)
     second.update_execution_options(**engine.get_execution_options())  # what was handed in
+    with second.connect() as connection:
+        yield connection
 
-    @event.listens_for(second, "connect")
+
+@lru_cache(maxsize=2)
+def _engine_of(file: Path, stored: Path) -> Engine:
+    """Used again by a process that verifies again: what it compiled for one dialect serves no other."""
+    engine = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
         dbapi.isolation_level = None
         dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
@@ -257,10 +265,9 @@ def _attached(engine: Engine, file: Path, stored: Path) -> Iterator[Connection]:
             dbapi.execute(f"PRAGMA {pragma}")
         dbapi.execute(f"ATTACH ? AS {_ATTACHED}", (str(stored),))
 
-    @event.listens_for(second, "begin")
+    @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
         connection.exec_driver_sql(f"PRAGMA {_ATTACHED}.user_version")  # a read: later writes are not seen
 
-    with second.connect() as connection:
-        yield connection
+    return engine

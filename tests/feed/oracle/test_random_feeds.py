@@ -97,6 +97,11 @@ EXPECTED: dict[str, dict[str, Any]] = {
 """What is right about each known feed, by hand: an oracle that is wrong itself would find nothing."""
 
 
+def _slow_if_long(name: str) -> Any:
+    """A crash loop sends its log 258 times; ``test_log_sent_many_times_adds_nothing`` does so ten times."""
+    return pytest.param(name, marks=[pytest.mark.slow] if name == "crash-loop" else [])
+
+
 def difference(begin: Begin, items: Sequence[Item]) -> str:
     """How the gateway differs from the oracle; empty where it does not."""
     try:
@@ -117,7 +122,7 @@ def test_every_known_feed_is_played() -> None:
     assert {each.stem for each in KNOWN.glob("*.jsonl")} == EXPECTED.keys()
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", [_slow_if_long(name) for name in EXPECTED])
 def test_known_feed_is_answered_like_the_oracle(begin: Begin, name: str) -> None:
     play = begin()
     play.play(read_items((KNOWN / f"{name}.jsonl").read_text()))

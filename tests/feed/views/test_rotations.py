@@ -105,8 +105,9 @@ AFTERWARDS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("last", AFTERWARDS.values(), ids=AFTERWARDS)
-@pytest.mark.parametrize("split", (1, 7, 60))
+@pytest.mark.parametrize(
+    ("last", "split"), [*zip(AFTERWARDS.values(), (1, 7, 60, 7), strict=True)], ids=AFTERWARDS
+)
 def test_any_split_equals_replay(
     client: FlaskClient, database: Database, audited: Audited, last: list[dict[str, Any]], split: int
 ) -> None:

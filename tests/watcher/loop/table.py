@@ -144,7 +144,7 @@ class World:
         self.honest()
         self.mine(12)
         self.begin()
-        self.polls(10, seconds=30)
+        self.polls(4, seconds=75)
 
     @property
     def nodes(self) -> list[FakeNode]:
@@ -192,19 +192,19 @@ class World:
 
     def goes_on(self) -> None:
         """All so far becomes final, is verified, and is older than what waits for other URLs."""
-        for _ in range(12):
-            self.mine()
+        for _ in range(6):
+            self.mine(2)
             self.polls()
-        self.polls(5, seconds=200)
+        self.polls(2, seconds=500)
         self.mine(60)
-        self.polls(5, seconds=20)
+        self.polls(3, seconds=34)
 
     def heals(self) -> None:
         """Every URL is honest again, some hours long."""
         self.honest()
-        self.polls(4, seconds=3700)
+        self.polls(3, seconds=5000)
         self.mine()
-        self.polls(5)
+        self.polls(3)
 
     def status(self, number: int) -> int:
         return self.watched.status(number, {SENT})

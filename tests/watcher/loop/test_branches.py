@@ -49,8 +49,10 @@ def name_false_blocks(watched: Watched, reader: Reader, faulty: int, false: Fake
         node.chain, node.fault = watched.chain, lambda _body: None
 
 
-@pytest.mark.parametrize(("urls", "faulty"), [(1, 0), (2, 0), (2, 1)])
-@pytest.mark.parametrize(("blocks", "at"), [(1, 1), (30, 30), (90, 88), (700, 690)])
+@pytest.mark.parametrize(
+    ("urls", "faulty", "blocks", "at"),
+    [(1, 0, 1, 1), (2, 0, 30, 30), (2, 1, 90, 88), (1, 0, 700, 690), (2, 1, 1, 1)],
+)
 def test_invented_blocks_are_rolled_back(
     watched: Watched, urls: int, faulty: int, blocks: int, at: int
 ) -> None:

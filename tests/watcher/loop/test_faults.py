@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
+from flask import Flask
 
 from app.watcher.rpc.faults import RpcFault
+from tests.feed.services.world import forget_events
 from tests.watcher.fake_node import Behaviour, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, send
 from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
@@ -120,9 +123,20 @@ def test_invalid_answers_change_nothing(watched: Watched, kind: str) -> None:
     same_as_undisturbed(watched)
 
 
-@pytest.mark.parametrize("urls", [1, 2])
-@pytest.mark.parametrize("kind", CHANGES)
-def test_false_values_change_no_answer(watched: Watched, kind: str, urls: int) -> None:
+@pytest.mark.parametrize(("urls", "kind"), [*zip(itertools.cycle((1, 2)), CHANGES, strict=False)])
+def test_false_values_change_no_answer(watched: Watched, urls: int, kind: str) -> None:
+    live_with_false_values(watched, kind, urls)
+
+
+@pytest.mark.slow
+def test_false_values_change_no_answer_of_any_url(app: Flask) -> None:
+    for kind in CHANGES:
+        for urls in (1, 2, 3):
+            forget_events(app)
+            live_with_false_values(Watched(app), kind, urls)
+
+
+def live_with_false_values(watched: Watched, kind: str, urls: int) -> None:
     rng = random.Random(f"{kind} {urls}")
     watched.add_urls(urls - 1)
     method, change = CHANGES[kind]
@@ -157,11 +171,12 @@ def test_url_without_access_is_seldom_requested(watched: Watched, does: Behaviou
     watched.add_urls(1)
     watched.nodes[0].behaviours = [does]
     reader = watched.reader()
-    for number in range(1, 59):
-        watched.chain.mine(send(number))
+    for second in range(58):
+        if second % 2:
+            watched.chain.mine(send(second))
         reader.poll()
         watched.time.go(1)
-    assert watched.row.live_to == 58
+    assert watched.row.live_to == 29
     assert watched.nodes[0].requests <= 10
     watched.nodes[0].behaviours = []
     watched.time.go(10)

@@ -258,7 +258,7 @@ def _waiting(database: Database) -> Any:
         return waiting_facts(connection, CHAIN)
 
 
-@pytest.mark.parametrize("histories", few_or_many(6, 100))
+@pytest.mark.parametrize("histories", few_or_many(2, 100))
 def test_single_faulty_url_changes_no_answer(app: Flask, histories: int) -> None:
     """Whatever it leaves out, invents and alters."""
     for seed in range(histories):

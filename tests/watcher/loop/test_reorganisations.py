@@ -134,7 +134,7 @@ def test_shorter_branch_loses_to_longer(watched: Watched) -> None:
     assert "1" in watched.answers
 
 
-@pytest.mark.parametrize("histories", few_or_many(8, 400))
+@pytest.mark.parametrize("histories", few_or_many(3, 400))
 def test_reorgs_at_random_change_no_answer(app: Flask, histories: int) -> None:
     for seed in range(histories):
         forget_events(app)

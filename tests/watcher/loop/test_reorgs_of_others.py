@@ -134,7 +134,7 @@ def test_reorg_during_proof_proves_nothing(
     assert (watched.row.differed, watched.missed) == (0, [])
 
 
-@pytest.mark.parametrize("writes", range(12))
+@pytest.mark.parametrize("writes", range(0, 12, 2))
 def test_kill_at_any_moment_loses_nothing(
     watched: Watched, writes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,7 +268,7 @@ def test_belated_reorg_is_followed(watched: Watched) -> None:
     assert watched.row.proven_to == watched.chain.head.number - 6
 
 
-@pytest.mark.parametrize("histories", few_or_many(6, 200))
+@pytest.mark.parametrize("histories", few_or_many(2, 200))
 def test_reorgs_of_reporters_change_no_answer(app: Flask, histories: int) -> None:
     for seed in range(histories):
         forget_events(app)

@@ -81,7 +81,7 @@ def test_pruned_blocks_stop_nothing(database: Database, watched: Watched) -> Non
     for node in watched.nodes:
         node.oldest = 300
     reader = watched.reader()
-    for _ in range(60):
+    for _ in range(30):
         watched.chain.mine()
         watched.time.go(3)
         with suppress(RpcFault):

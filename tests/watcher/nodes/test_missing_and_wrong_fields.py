@@ -6,21 +6,17 @@ Nothing stops, and nothing false is reported. As soon as the answers are right a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
 import pytest
 from flask import Flask
 
-from tests.amounts import few_or_many
 from tests.feed.services.world import forget_events
 from tests.watcher.fake_node import Answer, Behaviour, Call, Request
 from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import each_call
-
-FEW: Final = 3
-"""Mutations of a field that are tried everyday."""
 
 MISSING: Final = object()
 MUTATIONS: Final[dict[str, Any]] = {
@@ -165,35 +161,29 @@ def in_errors(path: Path, value: Any) -> Behaviour:
     return each_call(change)
 
 
-def live_through(
-    watched: Watched,
-    behaviour: Callable[[Any], Behaviour],
-    without: Collection[str] = (),
-    mutations: Collection[str] = tuple(MUTATIONS),
-) -> None:
-    """Read a chain while each mutation lasts, and after it.
+Wrongs = Iterable[tuple[str, Behaviour]]
+"""What a node does wrong, one after another, each with a name."""
 
-    :param without: mutations that give the field another right value.
-    """
+
+def live_through(watched: Watched, wrongs: Wrongs) -> None:
+    """Read a chain while each of these lasts, and after it."""
     for number in range(1, 20):
         watched.chain.mine(*(send(number * 10 + n) for n in range(number % 3)))
     reader = watched.reader()
     watched.settle(reader)
-    for mutation in mutations:
-        if mutation in without:
-            continue
-        watched.nodes[0].behaviours = [behaviour(MUTATIONS[mutation])]
+    for name, behaviour in wrongs:
+        watched.nodes[0].behaviours = [behaviour]
         for _ in range(3):
             watched.chain.mine(send(1000 + watched.chain.head.number * 10))
             reader.since_reread, reader.verified_at = 100, 0
             watched.turn(reader)
-        assert reports_only_what_was_sent(watched), mutation
+        assert reports_only_what_was_sent(watched), name
         watched.nodes[0].behaviours = []
         watched.time.go(4000)
         watched.chain.mine()
         reader.verifiable_at = 0
         watched.turn(reader)
-        assert watched.row.live_to == watched.chain.head.number, mutation
+        assert watched.row.live_to == watched.chain.head.number, name
     watched.chain.mine_many(7)
     watched.time.go(4000)
     watched.settle(reader)
@@ -210,51 +200,83 @@ def reports_only_what_was_sent(watched: Watched) -> bool:
     return len(found) - 1 <= sent and not any(name.startswith("paid") for name in found)
 
 
-CASES = [
-    (method, path, tag)
-    for method, paths in FIELDS.items()
-    for path in paths
-    for tag in (TAGS if method == "eth_getBlockByNumber" else ("",))
-]
+GROUPS = [(method, tag) for method in FIELDS for tag in (TAGS if method == "eth_getBlockByNumber" else ("",))]
 
 
 def _named(value: Any) -> str:
     return ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.parametrize("mutations", few_or_many(FEW, len(MUTATIONS)))
-@pytest.mark.parametrize(("method", "path", "tag"), CASES, ids=_named)
-def test_any_field_of_a_result_may_be_wrong(
-    watched: Watched, method: str, path: Path, tag: str, mutations: int
-) -> None:
-    """The few are others for each field, so that each mutation is tried everyday."""
-    first = CASES.index((method, path, tag)) * FEW
-    chosen = itertools.islice(itertools.cycle(MUTATIONS), first, first + mutations)
-    live_with_wrong_results(watched, method, path, tag, tuple(chosen))
+def some_values(paths: Sequence[Path], count: int) -> Iterator[tuple[Path, str]]:
+    """So many mutations of each field, others for each, so that the fields together have all."""
+    names = itertools.cycle(MUTATIONS)
+    for path in paths:
+        yield from ((path, name) for name in itertools.islice(names, count))
 
 
-@pytest.mark.slow
-def test_watcher_tolerates_wrong_field_of_one_url(app: Flask) -> None:
-    for method, path, tag in CASES:
-        forget_events(app)
-        watched = Watched(app)
-        watched.add_urls(1)
-        live_with_wrong_results(watched, method, path, tag)
+def all_values(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Every mutation of each field."""
+    return itertools.product(paths, MUTATIONS)
+
+
+def wrong_results(method: str, tag: str, values: Iterable[tuple[Path, str]]) -> Wrongs:
+    """Results with these mutations, but for those that give the field another right value."""
+    for path, name in values:
+        if name not in RIGHT.get((method, path), ()):
+            yield f"{_named(path)} {name}", in_results(method, path, MUTATIONS[name], tag)
 
 
 def live_with_wrong_results(
-    watched: Watched, method: str, path: Path, tag: str, mutations: Collection[str] = tuple(MUTATIONS)
+    watched: Watched, method: str, tag: str, values: Iterable[tuple[Path, str]]
 ) -> None:
     watched.finality = "finalized" if tag == "finalized" else 6
-    right = RIGHT.get((method, path), ())
-    live_through(watched, lambda value: in_results(method, path, value, tag), right, mutations)
+    live_through(watched, wrong_results(method, tag, values))
 
 
-@pytest.mark.parametrize("path", OF_ANSWERS, ids=_named)
-def test_any_field_of_an_answer_may_be_wrong(watched: Watched, path: Path) -> None:
-    live_through(watched, lambda value: in_answers(path, value))
+@pytest.mark.parametrize(("method", "tag"), GROUPS, ids=_named)
+def test_watcher_tolerates_wrong_field_of_results(watched: Watched, method: str, tag: str) -> None:
+    live_with_wrong_results(watched, method, tag, some_values(FIELDS[method], 1))
 
 
-@pytest.mark.parametrize("path", OF_ERRORS, ids=_named)
-def test_any_field_of_an_error_may_be_wrong(watched: Watched, path: Path) -> None:
-    live_through(watched, lambda value: in_errors(path, value))
+@pytest.mark.slow
+@pytest.mark.parametrize("more_urls", [0, 1])
+@pytest.mark.parametrize(("method", "tag"), GROUPS, ids=_named)
+def test_watcher_tolerates_any_value_in_any_field_of_results(
+    app: Flask, method: str, tag: str, more_urls: int
+) -> None:
+    for path in FIELDS[method]:
+        forget_events(app)
+        watched = Watched(app)
+        watched.add_urls(more_urls)
+        live_with_wrong_results(watched, method, tag, all_values([path]))
+
+
+OF_A_KIND = [
+    pytest.param(in_answers, OF_ANSWERS, id="answers"),
+    pytest.param(in_errors, OF_ERRORS, id="errors"),
+]
+
+
+@pytest.mark.parametrize(("change", "paths"), OF_A_KIND)
+def test_watcher_tolerates_wrong_field_of_envelope(
+    watched: Watched, change: Callable[[Path, Any], Behaviour], paths: list[Path]
+) -> None:
+    live_with_wrong_envelopes(watched, change, some_values(paths, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("change", "paths"), OF_A_KIND)
+def test_watcher_tolerates_any_value_in_any_field_of_envelope(
+    app: Flask, change: Callable[[Path, Any], Behaviour], paths: list[Path]
+) -> None:
+    for path in paths:
+        forget_events(app)
+        live_with_wrong_envelopes(Watched(app), change, all_values([path]))
+
+
+def live_with_wrong_envelopes(
+    watched: Watched, change: Callable[[Path, Any], Behaviour], values: Iterable[tuple[Path, str]]
+) -> None:
+    live_through(
+        watched, ((f"{_named(path)} {name}", change(path, MUTATIONS[name])) for path, name in values)
+    )
