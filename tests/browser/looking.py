@@ -26,7 +26,7 @@ _ALL_RULES: Final = {
     "resultTypes": ["violations"],
     "rules": {name: {"enabled": True} for name in _OPTIONAL},
 }
-_COLOURS: Final = {
+COLOURS: Final = {
     "resultTypes": ["violations"],
     "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
 }
@@ -112,7 +112,7 @@ def findings(page: Page) -> list[str]:
     """Everything that is wrong with the page in both themes and at every width. It is left as it was."""
     found = accessibility(page)
     page.emulate_media(color_scheme="dark")
-    found += [f"dark: {each}" for each in accessibility(page, _COLOURS)]
+    found += [f"dark: {each}" for each in accessibility(page, COLOURS)]
     page.emulate_media(color_scheme="light")
     devices = page.context.new_cdp_session(page)
     for screen in SCREENS:

@@ -28,11 +28,11 @@ ENDED = "console error: Failed to load resource: the server responded with a sta
 
 
 def test_input_returns_after_signing_in(visit: Visit, new_window: NewWindow) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill("Ethereum, as typed")
     other = new_window()
-    other.sign_in(email_of(Role.OPERATOR))
+    other.enter(email_of(Role.OPERATOR))
     other.page.on("dialog", lambda dialog: dialog.accept())
     other.open("/admin/account/").get_by_role("button", name="Sign out everywhere").click()
     other.page.wait_for_url("**/sign-in*")
@@ -63,7 +63,7 @@ def test_kept_page_hides_input_of_other_account(visit: Visit) -> None:
 
 def test_times_are_typed_in_readers_zone(new_window: NewWindow) -> None:
     visit = new_window(timezone_id=INDIA)
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/1")
     end = page.get_by_label("Ends (UTC+5:30)")
     end.fill("2027-01-31T18:00")
@@ -98,7 +98,7 @@ def hook(server: Server, sandbox: SharedSqlite) -> str:
 
 def test_webhook_sends_again_in_readers_zone(new_window: NewWindow, hook: str) -> None:
     visit = new_window(timezone_id=INDIA)
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open(f"/admin/webhooks/{hook}")
     local = datetime.now(UTC) + timedelta(hours=5, minutes=30)
     page.get_by_label("From (UTC+5:30)").fill(f"{local - timedelta(minutes=5):%Y-%m-%dT%H:%M}")
@@ -112,7 +112,7 @@ def test_webhook_sends_again_in_readers_zone(new_window: NewWindow, hook: str) -
 
 
 def test_phone_shows_state_and_stop(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.ADMIN))
+    visit.enter(email_of(Role.ADMIN))
     visit.page.set_viewport_size(PHONE)
 
     def on_screen(selector: str) -> bool:

@@ -30,7 +30,7 @@ def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
 
 def opened(visit: Visit) -> None:
     """The dashboard, whose time goes when it is told to."""
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     visit.page.clock.install()
     visit.open("/admin/")
 

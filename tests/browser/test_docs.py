@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from config import DOCS_SITE
 from scripts.docs_site.build import OTHERS, ROOT, ensure_site
 from scripts.docs_site.pages import Library
-from tests.browser.conftest import Visit
+from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import accessibility, findings
 
 pytestmark = pytest.mark.system
@@ -54,6 +54,7 @@ BROKEN_WORDS = """() => {
 MANY = 30
 """The site has more pages with tables than this."""
 
+PAGE_WITH_PICTURES = "life-of-a-transfer/"
 LEAST_TEXT = 10.9
 """CSS pixels: the smallest letters of a picture on a phone."""
 
@@ -143,7 +144,7 @@ def pages_with_pictures() -> dict[str, int]:
 
 def drawn(visit: Visit, path: str) -> Page:
     """A page whose pictures are drawn, and can be looked into."""
-    visit.page.add_init_script(OPEN_SHADOWS)
+    visit.page.add_init_script(OPEN_SHADOWS)  # once more for each page: it does the same
     page = visit.open(f"/docs/{path}")
     expect(page.locator("pre.mermaid")).to_have_count(0, timeout=SLOW)
     expect(page.locator("div.mermaid")).to_have_count(pages_with_pictures()[path])
@@ -245,31 +246,45 @@ def test_phone_has_navigation(visit: Visit) -> None:
     page.wait_for_url("**/docs/quick-start/")
 
 
-@pytest.mark.parametrize("path", ["quick-start/", "api/estimateAmt/", "errors/"])
+@pytest.mark.parametrize(
+    "path", ["quick-start/", "api/estimateAmt/", pytest.param("errors/", marks=pytest.mark.slow)]
+)
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
 
 
-@pytest.mark.parametrize("path", pages_with_pictures())
-def test_how_a_picture_looks(visit: Visit, path: str) -> None:
-    """A block that Mermaid cannot read is an error of the page's script, which ``visit`` notes."""
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path == PAGE_WITH_PICTURES else pytest.mark.slow)
+        for path in pages_with_pictures()
+    ],
+)
+def test_how_a_page_with_pictures_looks(visit: Visit, path: str) -> None:
     page = drawn(visit, path)
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
-    page.set_viewport_size(PHONE)
-    for theme in COLOUR_SCHEMES:
-        page.emulate_media(color_scheme=theme)
-        for picture in page.evaluate(PICTURES):
-            assert picture["title"], picture
-            assert picture["description"], picture
-            assert picture["right"] <= PHONE["width"], picture
-            assert picture["smallest"] >= LEAST_TEXT, picture
-            assert picture["outside"] == [], picture
-            assert picture["faintest"] >= LEAST_CONTRAST, picture
+
+
+def test_how_every_picture_looks(visit: Visit) -> None:
+    """A block that Mermaid cannot read is an error of the page's script, which ``visit`` notes."""
+    for path in pages_with_pictures():
+        visit.page.set_viewport_size(DESKTOP)
+        page = drawn(visit, path)
+        page.set_viewport_size(PHONE)
+        for theme in COLOUR_SCHEMES:
+            page.emulate_media(color_scheme=theme)
+            for picture in page.evaluate(PICTURES):
+                assert picture["title"], picture
+                assert picture["description"], picture
+                assert picture["right"] <= PHONE["width"], picture
+                assert picture["smallest"] >= LEAST_TEXT, picture
+                assert picture["outside"] == [], picture
+                assert picture["faintest"] >= LEAST_CONTRAST, picture
 
 
 def test_picture_has_theme_of_page(visit: Visit) -> None:
-    page = drawn(visit, "life-of-a-transfer/")
+    page = drawn(visit, PAGE_WITH_PICTURES)
     frame = page.locator("div.mermaid .node rect").first
     colours = {}
     for theme in COLOUR_SCHEMES:
@@ -284,12 +299,19 @@ def test_drawing_library_loads_only_for_pictures(visit: Visit) -> None:
     page = visit.open("/docs/quick-start/")
     page.wait_for_load_state("networkidle")
     assert not [name for name in read if name.startswith(("mermaid", "pictures"))]
-    drawn(visit, "life-of-a-transfer/")
+    drawn(visit, PAGE_WITH_PICTURES)
     assert len([name for name in read if name.startswith("mermaid")]) == 1
 
 
 @pytest.mark.parametrize(
-    "path", ["api/estimateAmt/", "errors/", "interface/status/", "operations/", "sandbox/", "metrics/"]
+    "path",
+    [
+        *("api/estimateAmt/", "errors/", "sandbox/"),
+        *(
+            pytest.param(path, marks=pytest.mark.slow)
+            for path in ("interface/status/", "operations/", "metrics/")
+        ),
+    ],
 )
 def test_narrow_phone_breaks_no_table_word(visit: Visit, path: str) -> None:
     visit.page.set_viewport_size(NARROW)
@@ -325,7 +347,10 @@ def operation(page: Page, name: str) -> Locator:
     return place
 
 
-@pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(NARROW, id="narrow"), pytest.param(DESKTOP, id="wide", marks=pytest.mark.slow)],
+)
 def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")

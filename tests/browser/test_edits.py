@@ -51,7 +51,7 @@ def estimate_codes(server: Server) -> set[int | None]:
 
 
 def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
     for name in ("Optimism", "Polygon"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
@@ -73,7 +73,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
 
 
 def test_chain_is_connected_with_few_clicks(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/")
     pressed: list[str] = []
 
@@ -105,7 +105,7 @@ def test_chain_is_connected_with_few_clicks(visit: Visit) -> None:
 def test_chosen_chains_limit_tokens(
     visit: Visit, path: str, chains: str, tokens: str, wanted: set[str]
 ) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open(f"/admin/{path}")
     offered = f"Array.from(document.querySelector('main {tokens}').options, each => each.value)"
     every = page.evaluate(offered)
@@ -118,7 +118,7 @@ def test_chosen_chains_limit_tokens(
 
 
 def test_new_token_form_offers_tokens_chain_lacks(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/tokens/new")
     page.locator("[name=chain_id]").select_option("8453")
     offered = "Array.from(document.querySelector('main datalist').options, each => each.value)"
@@ -130,7 +130,7 @@ def test_new_token_form_offers_tokens_chain_lacks(visit: Visit) -> None:
 
 
 def test_list_filters_while_typing(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
     rows = page.locator("main tbody tr")
     every = rows.count()
@@ -147,7 +147,7 @@ def test_list_filters_while_typing(visit: Visit) -> None:
 
 
 def test_uploaded_document_is_applied_in_part(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.ADMIN))
+    visit.enter(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
@@ -167,7 +167,7 @@ def test_uploaded_document_is_applied_in_part(visit: Visit) -> None:
 
 
 def test_amount_is_shown_in_other_units(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
     go(page.get_by_role("row").filter(has_text="0.605437…").get_by_role("link").first)
     fee = page.get_by_label("Base fee", exact=True)
@@ -184,7 +184,7 @@ def test_amount_is_shown_in_other_units(visit: Visit) -> None:
 
 
 def test_tiers_are_added_and_removed(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
     go(page.get_by_role("row").filter(has_text="BNB Chain").get_by_role("link").first)
     tiers = page.get_by_role("group", name="Protocol fee tiers").locator("tbody tr")
@@ -204,7 +204,7 @@ def test_tiers_are_added_and_removed(visit: Visit) -> None:
 
 
 def test_network_is_blocked_for_a_day(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
     go(page.get_by_role("link", name="Block networks"))
     page.get_by_label("Networks, one per line").fill("198.51.100.77")
@@ -218,7 +218,7 @@ def test_network_is_blocked_for_a_day(visit: Visit) -> None:
 
 
 def test_preview_with_transfers_fits_phone(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/route_blocks/new")
     page.get_by_label("Token", exact=True).fill("USDT")
     page.get_by_label("From", exact=True).select_option("1")
@@ -234,7 +234,7 @@ def test_preview_with_transfers_fits_phone(visit: Visit) -> None:
 @pytest.mark.parametrize("path", ["/admin/chains/", "/admin/transfers/?stuck=1"])
 def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
     """And with a second press none."""
-    visit.sign_in(email_of(Role.ADMIN))
+    visit.enter(email_of(Role.ADMIN))
     page = visit.open(path)
     boxes = page.locator('main tbody input[type="checkbox"]')
     button = page.get_by_role("button", name="Select all on this page")
@@ -245,7 +245,7 @@ def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
 
 
 def test_all_differences_are_selected_or_none(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.ADMIN))
+    visit.enter(email_of(Role.ADMIN))
     rows = visit.page.request.get(f"{visit.base}/admin/document/network.json").json()
     for chain in rows["chains"][:3]:
         chain["block_delay"] += 1

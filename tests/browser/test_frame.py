@@ -16,7 +16,7 @@ pytestmark = pytest.mark.system
 
 
 def test_first_wrong_field_has_focus(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill(" ")
     go(page.get_by_role("button", name="Preview change"))
@@ -36,7 +36,7 @@ def test_first_field_describes_wrong_password(visit: Visit) -> None:
 
 def test_escape_closes_menu(visit: Visit) -> None:
     """The skip link is reached first."""
-    visit.sign_in(email_of(Role.VIEWER))
+    visit.enter(email_of(Role.VIEWER))
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/admin/audit/")
     page.keyboard.press("Tab")
@@ -52,7 +52,7 @@ def test_escape_closes_menu(visit: Visit) -> None:
 
 
 def test_audit_page_formats_all_times_alike(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.VIEWER))
+    visit.enter(email_of(Role.VIEWER))
     page = visit.open("/admin/audit/")
     texts = page.locator("main time").all_inner_texts()
     assert texts

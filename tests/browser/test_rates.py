@@ -21,7 +21,7 @@ CONFIRM = "button[name=confirm]"
 
 def connected(visit: Visit) -> Page:
     """The form of USDT on Base, sent with little liquidity beside pools of millions."""
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open(CONNECT)
     page.locator("main [name=token0_address]").fill(f"0x{7:040x}")
     page.locator("main [name=token0_liquidity]").fill("250000")

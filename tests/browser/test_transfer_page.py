@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,6 +33,14 @@ PATHS = (
     f"/transfer/0x{'99' * 32}",
     "/transfer/not.a.key",
 )
+MAIN_PATHS = (
+    "/transfer/",
+    f"/transfer/{sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)}",
+    f"/transfer/{sandbox_id(Status.TRANSFER_TO_BE_REFUNDED)}",
+    f"/transfer/0x{'99' * 32}",
+)
+"""A page of each kind: the form, one that goes on by itself, one with something to do, one of nothing."""
+
 WAIT = "**/v2/waitTransferStatus?*"
 MOVING = sandbox_id(Status.TRANSFER_WAITING_FOR_FUND_RELEASE)
 SOON = 2
@@ -85,10 +93,12 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
     yield report
 
 
-def test_pages_are_accessible_at_every_width(phone: Visit) -> None:
-    phone.page.emulate_media(reduced_motion="reduce")
+@pytest.mark.parametrize(
+    "paths", [pytest.param(MAIN_PATHS, id="main"), pytest.param(PATHS, id="all", marks=pytest.mark.slow)]
+)
+def test_pages_are_accessible_at_every_width(phone: Visit, paths: Sequence[str]) -> None:
     found = []
-    for path in PATHS:
+    for path in paths:
         page = look_at(phone, path)
         for details in page.locator("details").all():
             details.evaluate("details => { details.open = true; }")

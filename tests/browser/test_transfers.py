@@ -27,7 +27,7 @@ def clipboard(page: Page) -> str:
 
 def test_explorer_link_opens_transfer(visit: Visit) -> None:
     """From any page, without the mouse; a slash in a note is a slash."""
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
     link = page.get_by_role("link", name=re.compile("^Explorer")).first.get_attribute("href")
     page = visit.open("/admin/routes/")
@@ -49,7 +49,7 @@ def test_explorer_link_opens_transfer(visit: Visit) -> None:
 
 def test_what_is_copied_is_whole(visit: Visit) -> None:
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit.sign_in(email_of(Role.VIEWER))
+    visit.enter(email_of(Role.VIEWER))
     page = visit.open(f"/admin/transfers/{SIGNING}")
     page.get_by_role("heading", level=1).get_by_role("button").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
@@ -59,7 +59,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
 
 
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
-    visit.sign_in(email_of(Role.VIEWER))
+    visit.enter(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
     page.get_by_text("More filters").click()
     page.get_by_label("Changed from").fill("2026-01-31T12:00")

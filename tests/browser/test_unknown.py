@@ -86,7 +86,7 @@ def reload_until(page: Page, found: Locator, text: str) -> None:
 
 
 def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, sandbox: SharedSqlite) -> None:
-    visit.sign_in(email_of(Role.OPERATOR))
+    visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/")
     tiles = page.locator("#tiles > .tile")
     expect(tiles).to_have_count(7)
@@ -116,7 +116,7 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     page = visit.open("/admin/chains/")
     expect(page.get_by_role("row", name="Chain 2")).to_contain_text("not reported so far")
     expect(page.get_by_role("row", name="Chain 1")).not_to_contain_text("not reported")
-    visit.check_look()
+    visit.check_accessibility()
 
     def dead_watcher(app: Flask) -> None:
         watch_a_chain(app)
