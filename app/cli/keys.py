@@ -26,9 +26,8 @@ from app.credentials.services.issued import (
 )
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
-from app.db.engine import run_read
 from app.http.application import current
-from app.network.queries import chain_names
+from app.network.snapshot import SnapshotSource
 from app.transfers.rules.events.event_types import REPORTED
 from app.values.json_values import read_time
 
@@ -142,7 +141,7 @@ def create_ingest_token(
     """
     terms = TokenTerms(expires_at=_time(expires), **quota)
     _print(f"token {name}", lambda: new_token(name, types, chains, terms), break_glass)
-    known = run_read(current(Database).reads, chain_names)
+    known = current(SnapshotSource).newest().terms.chains
     for chain in sorted({*chains} - known.keys()):
         say(f"note: chain {chain} is not configured: correct --chain, or add the chain", err=True)
 

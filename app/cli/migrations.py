@@ -11,8 +11,7 @@ from flask_migrate.cli import db as found
 
 from app.cli.terminal import OneLineGroup, say
 from app.db.database import Database
-from app.db.engine import run_read
-from app.db.schema import applied_migrations, applied_or_none
+from app.db.schema import schema_in_words
 from app.http.application import current
 
 
@@ -27,10 +26,10 @@ def _reported(name: str) -> click.Command:
         if given["sql"]:  # standard output has the statements
             migrate(**given)
             return
-        before = _schema(may_be_missing=name == "upgrade")
+        database = current(Database)
+        before = schema_in_words(database, may_be_missing=name == "upgrade")
         migrate(**given)
-        after = _schema()
-        address = current(Database).address
+        after, address = schema_in_words(database), database.address
         say(
             f"{address} has {after} already: nothing to do"
             if after == before
@@ -38,14 +37,6 @@ def _reported(name: str) -> click.Command:
         )
 
     return click.Command(name, params=command.params, callback=migrate_and_say, help=command.help)
-
-
-def _schema(*, may_be_missing: bool = False) -> str:
-    """In words. No connection stays open, which would keep SQLite's other files next to the database."""
-    database = current(Database)
-    applied = applied_or_none(database) if may_be_missing else run_read(database.reads, applied_migrations)
-    database.reads.dispose()
-    return f"schema {', '.join(sorted(applied))}" if applied else "no schema"
 
 
 db = OneLineGroup(

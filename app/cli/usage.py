@@ -94,11 +94,11 @@ def _listed(group: click.Group, context: click.Context) -> Sequence[str]:
 
 
 def _use(name: str, known: Iterable[str]) -> str:
-    """The nearest ones; all of them where none is near."""
+    """The nearest one; all of them where none is near."""
     there = [*known]
-    near = get_close_matches(name, there)
+    near = get_close_matches(name, there, n=1)
     if near:
-        return f"use {' or '.join(near)}"
+        return f"use {near[0]}"
     return f"use one of {', '.join(there)}" if there else "leave it out"
 
 

@@ -39,6 +39,17 @@ def applied_or_none(database: Database) -> frozenset[str]:
     return frozenset() if file and not file.exists() else run_read(database.reads, applied_migrations)
 
 
+def schema_in_words(database: Database, *, may_be_missing: bool = False) -> str:
+    """The revision that a command found. No connection stays open, which would keep SQLite's other files next
+    to the database.
+
+    :param may_be_missing: whether a file that does not exist is no error.
+    """
+    applied = applied_or_none(database) if may_be_missing else run_read(database.reads, applied_migrations)
+    database.reads.dispose()
+    return f"schema {', '.join(sorted(applied))}" if applied else "no schema"
+
+
 def schema_floors(connection: Connection) -> frozenset[str]:
     """The newest revisions that code must know to run here, from the migrations that removed something."""
     return frozenset(connection.scalars(select(SchemaFloor.oldest_code)).all())

@@ -98,6 +98,7 @@ REFUSED: Final = {
     "audit list --limit 0": ("--limit: 0 is not in the range 1<=x<=10000: give a whole number", 2),
     "backfill --pause x": ("--pause: 'x' is not a valid float range: give a number", 2),
     "db upgarde": ("use upgrade", 2),
+    "watch --chek": ("has no option --chek: use --check", 2),
     "watch --check --status": ("--check", 2),
     "watch --status --chain 77": ("chain 77", 1),
 }

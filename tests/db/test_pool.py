@@ -14,6 +14,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from app.db.engine import Tickets, connected, pool_options, prepare, tickets_of
+from app.db.sqlite import CREATES
 from app.db.timeouts import CONSOLE
 
 
@@ -73,8 +74,8 @@ def test_ended_greenlet_takes_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None
 
 def pooled(path: Path, size: int) -> Engine:
     """An engine whose callers wait a hundredth of a second for a connection."""
-    path.touch()
-    engine = create_engine(f"sqlite:///{path}", **pool_options(size) | {"pool_timeout": 0.01})
+    options = pool_options(size) | {"pool_timeout": 0.01, "execution_options": {CREATES: True}}
+    engine = create_engine(f"sqlite:///{path}", **options)
     prepare(engine, CONSOLE)
     return engine
 
@@ -99,7 +100,7 @@ def test_failed_connection_takes_no_place(tmp_path: Path) -> None:
     (tmp_path / "a.db").mkdir()
     engine = pooled(tmp_path / "a.db", 1)
     for _ in range(3):
-        with pytest.raises(Exception, match="unable to open"), connected(engine):
+        with pytest.raises(Exception, match="it is a folder"), connected(engine):
             pass
     (tmp_path / "a.db").rmdir()
     with connected(engine):

@@ -60,7 +60,7 @@ class Strict(Schema):
 
     def handle_error(self, error: ValidationError, data: Any, **_kwargs: Any) -> None:
         known = [each.data_key or name for name, each in self.load_fields.items()]
-        for key, said in error.normalized_messages().items():
+        for key, said in error.messages_dict.items():
             if said == [_UNKNOWN]:
                 near = get_close_matches(str(key), known, n=1)
                 said[:] = [f"{_UNKNOWN}: {f'use {near[0]}' if near else 'remove it'}"]
