@@ -18,6 +18,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize, sync_playwright
 
@@ -38,6 +39,7 @@ PHONE_PAGES = ("dashboard", "transfer")
 FOLLOWED = f"/transfer/0x{6:064x}"
 """A page of a transfer, at which its user must act: in the README and the index, as on a phone."""
 
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZE: ViewportSize = {"width": 1280, "height": 900}
 ESTIMATE = (
@@ -104,7 +106,7 @@ def picture(browser: Browser, base: str, password: str) -> None:
     """Every page in both themes, some of the console also on a phone."""
     page = browser.new_page(viewport=SIZE, locale="en-GB", timezone_id="UTC")
     sign_in(page, base, password)
-    for scheme in ("light", "dark"):
+    for scheme in THEMES:
         page.emulate_media(color_scheme=scheme)
         for name, path in PAGES.items():
             take(page, base + path, f"{name}-{scheme}.png")
@@ -112,7 +114,7 @@ def picture(browser: Browser, base: str, password: str) -> None:
     page.set_viewport_size(PHONE)
     for name in PHONE_PAGES:
         take(page, base + PAGES[name], f"{name}-phone.png")
-    for scheme in ("light", "dark"):
+    for scheme in THEMES:
         page.emulate_media(color_scheme=scheme)
         take(page, base + FOLLOWED, f"followed-{scheme}.png")
 

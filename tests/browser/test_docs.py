@@ -233,6 +233,29 @@ def test_light_and_dark(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
+@pytest.mark.parametrize("size", [LARGE, PHONE], ids=["1440", "390"])
+def test_front_page_leads_on(visit: Visit, size: ViewportSize) -> None:
+    """It shows two pictures in the colours of the page; on a large screen the three ways on are in view."""
+    visit.page.set_viewport_size(size)
+    page = visit.open("/docs/")
+    for theme in COLOUR_SCHEMES:
+        page.emulate_media(color_scheme=theme)
+        page.reload()
+        shown = [each for each in page.locator("article img").all() if each.is_visible()]
+        names = [str(each.get_attribute("src")).partition("#")[0] for each in shown]
+        assert names == [f"images/dashboard-{theme}.png", f"images/followed-{theme}.png"]
+        for each in shown:
+            box = each.bounding_box()
+            assert box
+            assert box["width"] > size["width"] / 8
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    for name in ("I use it", "I operate it", "I maintain it"):
+        heading = page.get_by_role("heading", name=name)
+        expect(heading).to_be_visible()
+        if size is LARGE:
+            expect(heading).to_be_in_viewport()
+
+
 def test_phone_has_navigation(visit: Visit) -> None:
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/docs/errors/")
@@ -247,7 +270,7 @@ def test_phone_has_navigation(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["quick-start/", "api/estimateAmt/", pytest.param("errors/", marks=pytest.mark.slow)]
+    "path", ["", "quick-start/", "api/estimateAmt/", pytest.param("errors/", marks=pytest.mark.slow)]
 )
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
