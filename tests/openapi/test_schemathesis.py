@@ -1,6 +1,7 @@
 """Requests that schemathesis makes from the document, to a real gunicorn: its answers fit the document.
 
-Every check of schemathesis is on. Everyday, ``test_recorded.py`` compares recorded answers with it. One worker: with two, its coverage phase meets a fault of Python 3.11.
+Every check of schemathesis is on. One worker: with two, its coverage phase meets a fault of Python 3.11.
+Everyday, ``test_recorded.py`` compares recorded answers with the document.
 """
 
 from __future__ import annotations
