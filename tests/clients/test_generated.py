@@ -16,6 +16,7 @@ def test_generated_types_name_current_document(made: str) -> None:
     assert clients.made_from(clients.document()) in made.splitlines()[0], "run `make clients`"
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_typescript_types_equal_generator_output() -> None:
     assert clients.typescript(clients.document(), workshop.tools()) == SCHEMA

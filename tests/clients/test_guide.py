@@ -83,17 +83,18 @@ def typescript(tmp_path_factory: pytest.TempPathFactory, tarball: Path) -> Progr
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """An environment that has installed the client, with its extra, from its folder."""
-    folder = tmp_path_factory.mktemp("python")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of an environment that has installed the client, with its extra, from its folder."""
     assert PIP[:2] == ["pip", "install"]
-    path = workshop.project(folder, *PIP[2:])
+    return workshop.project(tmp_path_factory.mktemp("python"), *PIP[2:])
 
+
+@pytest.fixture
+def python(interpreter: str, tmp_path: Path) -> Program:
     def program(name: str, text: str) -> str:
-        file = folder / f"{name}.py"
+        file = tmp_path / f"{name}.py"
         file.write_text(text)
-        workshop.check_types(path, file)
-        return run(path, str(file), cwd=folder, env={"PATH": os.environ["PATH"]})
+        return run(interpreter, str(file), cwd=tmp_path, env={"PATH": os.environ["PATH"]})
 
     return program
 
@@ -108,6 +109,14 @@ def language(request: pytest.FixtureRequest) -> str:
 def program(request: pytest.FixtureRequest, language: str) -> Program:
     made: Program = request.getfixturevalue("typescript" if language == "ts" else "python")
     return made
+
+
+@pytest.mark.slow
+def test_python_snippets_have_types(interpreter: str, tmp_path: Path) -> None:
+    for number, text in enumerate((*snippets("python"), GUIDE.code)):
+        file = tmp_path / f"snippet_{number}.py"
+        file.write_text(f"{text}\n")
+        workshop.check_types(interpreter, file)
 
 
 def test_quote_and_wait(server: Server, language: str, program: Program) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import cycle
 
 import pytest
 
@@ -57,15 +58,28 @@ PLANNED = {
 }
 
 
-@pytest.mark.parametrize("awaited", [False, True], ids=["called", "awaited"])
-def test_quote_is_accepted_once(stage: Stage, awaited: bool) -> None:
+@pytest.mark.parametrize(
+    "awaited",
+    [
+        pytest.param([False, True], id="in turns"),
+        pytest.param([False], id="called", marks=pytest.mark.slow),
+        pytest.param([True], id="awaited", marks=pytest.mark.slow),
+    ],
+)
+def test_quote_is_accepted_once(stage: Stage, awaited: list[bool]) -> None:
+    """
+    :param awaited: whether the client for asyncio sends: one send after the other.
+    """
     users = dict(zip(PLANNED, USERS, strict=False))
     prepare(stage, users)
     before = {
         name: (stage.transactions(planned.chain, users[name]), balance(stage, planned, users[name]))
         for name, planned in PLANNED.items()
     }
-    lines = [line_of(stage, planned, users[name], awaited) for name, planned in PLANNED.items()]
+    lines = [
+        line_of(stage, planned, users[name], by_asyncio)
+        for (name, planned), by_asyncio in zip(PLANNED.items(), cycle(awaited), strict=False)
+    ]
     command = (workshop.python(), str(clients.PYTHON / "tests" / "sends.py"), stage.base)
     said = workshop.run(*command, input="\n".join(lines), env=workshop.python_paths())
     for (name, planned), line in zip(PLANNED.items(), said.splitlines(), strict=True):

@@ -82,7 +82,7 @@ def service(
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 
-@pytest.mark.parametrize("name", [*COMMANDS])
+@pytest.mark.parametrize("name", ["fastapi_service", pytest.param("aiohttp_service", marks=pytest.mark.slow)])
 def test_service_has_types(interpreter: str, name: str) -> None:
     workshop.check_types(interpreter, PROGRAMS / f"{name}.py")
 

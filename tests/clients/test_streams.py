@@ -100,7 +100,7 @@ def check(client: str, cases: list[dict[str, Any]], folder: Path) -> None:
     ("client", "way"),
     [
         ("python", "direct"),
-        ("python, awaited", "direct"),
+        pytest.param("python, awaited", "direct", marks=pytest.mark.slow),
         pytest.param("typescript", "nginx", marks=pytest.mark.system),
     ],
 )

@@ -74,7 +74,9 @@ def python() -> str:
 def python_paths() -> dict[str, str]:
     """The settings with which a Python finds the client, and nothing of the gateway."""
     trusted = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}
-    paths = {"PYTHONPATH": str(clients.PYTHON), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    # What is compiled is kept, but not next to the sources of the client, which are packed as they are.
+    kept = {"PYTHONPYCACHEPREFIX": str(WORKSHOP / "pycache"), "PYTHONDONTWRITEBYTECODE": ""}
+    paths = {"PYTHONPATH": str(clients.PYTHON), "PATH": os.environ["PATH"]} | kept
     return paths | trusted
 
 

@@ -21,6 +21,7 @@ from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import TransferHistoryStatus
 from config import ALL_DOORS
 from scripts.docs_site.build import ensure_site
+from tests.amounts import few_or_many
 from tests.applications import make_settings
 from tests.console.forms import forms_in
 from tests.console.visitor import PASSWORD, add_account, email_of
@@ -32,6 +33,11 @@ from tests.site.snippets import block_of
 PREFIX = "/bridge"
 OF_A_PATTERN = 2
 """So many pages whose addresses differ only in their ids are read."""
+
+FEW, MANY = 8, 1_000
+"""Pages of the documentation that are read: one is made like the other."""
+NEEDED = {FEW: 60, MANY: 100}
+"""Pages that are read at least."""
 
 STATUS = f"{PREFIX}/v2/getTransferStatus"
 WITHOUT_ANSWER = {f"{PREFIX}/transfer/n", f"{PREFIX}/v2/waitTransferStatus"}
@@ -100,8 +106,11 @@ def links_of(answer: httpx.Response) -> tuple[list[str], list[str]]:
     return found, posted
 
 
-def crawl(client: httpx.Client) -> tuple[set[str], list[str]]:
-    """The paths that were read, and what is wrong: links that leave the path, or lead nowhere."""
+def crawl(client: httpx.Client, documentation: int) -> tuple[set[str], list[str]]:
+    """The paths that were read, and what is wrong: links that leave the path, or lead nowhere.
+
+    :param documentation: how many of its pages are read, at most.
+    """
     base = str(client.base_url).rstrip("/")
     waiting, seen, read, wrong = (
         [base + PREFIX + path for path in STARTS],
@@ -113,8 +122,11 @@ def crawl(client: httpx.Client) -> tuple[set[str], list[str]]:
     while waiting:
         address = waiting.pop()
         path = urlsplit(address).path
-        pattern = re.sub(r"0x[0-9a-f]+|\d+", "#", path)
-        if address in seen or path in read or patterns.get(pattern, 0) >= OF_A_PATTERN:
+        if path.startswith(f"{PREFIX}/docs/") and path.removeprefix(PREFIX) not in STARTS:
+            pattern, most = f"{PREFIX}/docs/", documentation
+        else:
+            pattern, most = re.sub(r"0x[0-9a-f]+|\d+", "#", path), OF_A_PATTERN
+        if address in seen or path in read or patterns.get(pattern, 0) >= most:
             continue
         seen.add(address)
         patterns[pattern] = patterns.get(pattern, 0) + 1
@@ -185,27 +197,33 @@ def gateway(folder: Path, template: Path, **settings: str) -> Iterator[str]:
         yield running.base
 
 
-def check(base: str) -> None:
+def check(base: str, documentation: int) -> None:
     ensure_site()
     with httpx.Client(base_url=base, timeout=30) as client:
         asked = client.post(STATUS, json={"transfer_id": RECORDED_TRANSFER}).json()
         assert asked["status"] == TransferHistoryStatus.TRANSFER_COMPLETED
         assert client.get(f"{PREFIX}/openapi.json").json()["servers"][0]["url"] == f"{PREFIX}/"
         sign_in(client)
-        read, wrong = crawl(client)
+        read, wrong = crawl(client, documentation)
         assert not wrong, "\n".join(wrong)
     for part in ("/docs/", "/admin/", "/transfer/"):
         assert sum(path.startswith(PREFIX + part) for path in read) >= 4, sorted(read)
-    assert len(read) > 100
+    assert len(read) > NEEDED[documentation]
 
 
 @pytest.mark.system
-def test_no_link_leaves_the_path_behind_nginx(tmp_path: Path, sqlite_template: Path) -> None:
+@pytest.mark.parametrize("documentation", few_or_many(FEW, MANY))
+def test_no_link_leaves_the_path_behind_nginx(
+    tmp_path: Path, sqlite_template: Path, documentation: int
+) -> None:
     with gateway(tmp_path, sqlite_template, TRUSTED_PROXIES="1") as behind, nginx(tmp_path, behind) as base:
-        check(base)
+        check(base, documentation)
 
 
-def test_no_link_leaves_the_path_of_script_name(tmp_path: Path, sqlite_template: Path) -> None:
+@pytest.mark.parametrize("documentation", few_or_many(FEW, MANY))
+def test_no_link_leaves_the_path_of_script_name(
+    tmp_path: Path, sqlite_template: Path, documentation: int
+) -> None:
     with gateway(tmp_path, sqlite_template, SCRIPT_NAME=PREFIX) as base:
-        check(base)
+        check(base, documentation)
         assert httpx.get(f"{base}/healthz").status_code == 200, "a probe needs no path"

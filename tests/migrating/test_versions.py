@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from flask_migrate import upgrade
 from sqlalchemy import create_engine, inspect, text
 
@@ -11,7 +12,9 @@ from app import create_app
 from app.db.models import db
 from app.db.schema import oldest_schema
 from tests.applications import close_connections, make_settings
+from tests.databases import BACKENDS, new_postgres_database
 from tests.migrating.older import ROOT, answers_of, checked_out
+from tests.serving.migrated import sqlite_url
 
 NEWER = "9998"
 EXPANDS = (
@@ -26,8 +29,11 @@ EXPANDS = (
 
 UNCHANGED = "[0, []]"
 
+EVERYDAY_ON_SQLITE = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
+"""On PostgreSQL everyday: the oldest code on this schema, and both while ``test_rolling.py`` upgrades."""
 
-def migrated(url: str, revision: str = "head") -> str:
+
+def migrated(url: str, revision: str) -> str:
     """The URL, of which the database is of a revision now."""
     application = create_app(make_settings(url))
     with application.app_context():
@@ -60,17 +66,27 @@ def test_oldest_schema_has_every_column(empty_url: str) -> None:
     assert not missing, "a migration that this code needs has NEEDED = False"
 
 
+@pytest.mark.parametrize("empty_url", EVERYDAY_ON_SQLITE, indirect=True)
 def test_this_code_runs_on_the_oldest_schema(empty_url: str) -> None:
     """Whatever a later revision added, an answer does without, and so do the feed and the commands."""
     assert answers_of(ROOT, migrated(empty_url, oldest_schema())) == UNCHANGED
 
 
-def test_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
+@pytest.fixture(params=BACKENDS)
+def current_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of the newest revision."""
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path, request.getfixturevalue("sqlite_template"))
+    names = ("postgres_server", "postgres_template")
+    return new_postgres_database(*map(request.getfixturevalue, names))
+
+
+def test_oldest_code_runs_on_this_schema(tmp_path: Path, current_url: str) -> None:
     code = checked_out(tmp_path / "code")
-    assert answers_of(code, migrated(empty_url)) == UNCHANGED
+    assert answers_of(code, current_url) == UNCHANGED
 
 
-def test_code_runs_on_expanded_schema(empty_url: str) -> None:
-    migrated(empty_url)
-    run(empty_url, *EXPANDS)
-    assert answers_of(ROOT, empty_url) == UNCHANGED
+@pytest.mark.parametrize("current_url", EVERYDAY_ON_SQLITE, indirect=True)
+def test_code_runs_on_expanded_schema(current_url: str) -> None:
+    run(current_url, *EXPANDS)
+    assert answers_of(ROOT, current_url) == UNCHANGED

@@ -55,14 +55,15 @@ NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*
 
 
 @pytest.fixture
-def installed(shell: Shell, postgres_server: str) -> Shell:
-    """What an installation has in /etc, and an empty database."""
+def installed(shell: Shell, postgres_server: str, postgres_template: str) -> Shell:
+    """What an installation has in /etc, and an empty database of the newest revision."""
     etc = shell.root / "etc"
     for name in ("gateway/secrets", "systemd/system", "nginx/conf.d", "nginx/sites-enabled", "prometheus"):
         (etc / name).mkdir(parents=True, exist_ok=True)
     for file in (DEPLOY / "systemd/env").glob("*.env"):
         (etc / "gateway" / file.name).write_text(file.read_text())
-    (etc / "gateway/secrets/database_url").write_text(new_postgres_database(postgres_server))
+    url = new_postgres_database(postgres_server, postgres_template)
+    (etc / "gateway/secrets/database_url").write_text(url)
     for name in ("audit_key", "secret_key"):
         (etc / "gateway/secrets" / name).write_text(shell.settings.pop(name.upper()))
     del shell.settings["DATABASE_URL"]

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import few_or_many
 from tests.replicas.cluster import Cluster, Node
 from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
 
-ROUNDS = 2
-PAUSE_SECONDS = 0.01
+READERS = 2
+PAUSE_SECONDS = 0.02
 """Between two rounds of one reader: without it the servers that start would have no processor."""
 REQUESTS = (
     ("POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "0x" + "5".zfill(64)})),
@@ -78,17 +79,18 @@ def more_than(readers: list[Reader], rounds: list[int]) -> bool:
 
 
 @pytest.mark.postgresql
-def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", few_or_many(1, 5))
+def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path, kills: int) -> None:
     settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
     log = tmp_path / "log"
     stopped = threading.Event()
     with serving("wsgi:app", log, **settings) as server:
-        readers = [Reader(server, stopped) for _ in range(4)]
+        readers = [Reader(server, stopped) for _ in range(READERS)]
         threads = [threading.Thread(target=reader.run) for reader in readers]
         for thread in threads:
             thread.start()
         try:
-            for _ in range(ROUNDS):
+            for _ in range(kills):
                 eventually(lambda: reads_of(servers.replica) > 0)
                 servers.replica.kill()
                 eventually(partial(more_than, readers, [reader.rounds for reader in readers]))

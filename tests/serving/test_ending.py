@@ -37,6 +37,9 @@ ENDS: Mapping[str, End] = {
     "SIGTERM": Terminal.terminate,
     "closed": Terminal.close,
 }
+USUAL = (("watch", "Ctrl-C"), ("watch", "closed"), ("deliver", "SIGTERM"))
+"""Each command and each end; a slow test tries all of them with each other."""
+
 every_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 
 
@@ -70,7 +73,7 @@ def test_gateway_ends_quietly_while_it_starts(settings: dict[str, str], moments:
             _assert_ended(terminal, end, -signal.SIGINT if end is Terminal.press_ctrl_c else -signal.SIGTERM)
 
 
-@pytest.mark.parametrize("moments", few_or_many(2, 20))
+@pytest.mark.parametrize("moments", few_or_many(1, 20))
 def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> None:
     """Its workers get the signal, even before they handle signals."""
     for number in range(moments):
@@ -111,8 +114,19 @@ def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -
         assert terminal.processes() == []
 
 
-@pytest.mark.parametrize("command", ["watch", "deliver"])
-@every_end
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        pytest.param(
+            command,
+            end,
+            id=f"{command} by {name}",
+            marks=() if (command, name) in USUAL else pytest.mark.slow,
+        )
+        for command in ("watch", "deliver")
+        for name, end in ENDS.items()
+    ],
+)
 def test_running_command_ends_quietly(settings: dict[str, str], end: End, command: str) -> None:
     with on_terminal([*FLASK, command], settings) as terminal:
         terminal.shown_until(lambda shown: "sending webhooks of" in shown or "no chain of" in shown)

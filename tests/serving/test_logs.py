@@ -125,7 +125,7 @@ def test_stalled_log_reader_stops_no_request(tmp_path: Path, database: str) -> N
         text=True,
     )
     os.close(write)
-    requests = 3_000  # five times what a pipe holds
+    requests = 1_500  # more than twice what a pipe holds
     try:
         assert process.stdout
         server = Server(process, *announced(process.stdout, tmp_path / "log"))

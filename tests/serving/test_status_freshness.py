@@ -17,6 +17,7 @@ from tests.builders import network as build
 from tests.databases import empty_tables
 from tests.feed.services.world import about, feed, network, released, sent, transfer_id
 from tests.postgres import gateway_on
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import serving
 
 
@@ -26,13 +27,13 @@ def status(connection: HTTPConnection, n: int) -> int:
     return int(json.load(connection.getresponse())["status"])
 
 
-@pytest.mark.parametrize("commits", few_or_many(100, 10_000))
+@pytest.mark.parametrize("commits", few_or_many(30, 10_000))
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
 def test_foreign_commit_is_answered_at_once(
-    kind: str, commits: int, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str, commits: int, request: pytest.FixtureRequest, tmp_path: Path, sqlite_template: Path
 ) -> None:
     on_server = kind == "postgresql"
-    url = str(request.getfixturevalue("postgres_url")) if on_server else f"sqlite:///{tmp_path}/gateway.db"
+    url = str(request.getfixturevalue("postgres_url")) if on_server else sqlite_url(tmp_path, sqlite_template)
     with gateway_on(url) as app, serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
         import_network(*editing_of(app), build.text(network()), actor=TESTER)
         client = server.connect()

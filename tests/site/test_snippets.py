@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients import scripted
+from tests.clients import scripted, workshop
 from tests.clients.scripted import WAIT, Say, Script
 from tests.curl import BASE, curl_of
-from tests.grpcweb.node import locked, node, run
-from tests.openapi.generated import SOURCES, WORKSHOP, install
+from tests.grpcweb.node import node, run
 from tests.serving.server import Server
 from tests.site.snippets import KEY, Snippet, first_event, fits, snippets, tabs
 
@@ -40,12 +39,8 @@ def of(language: str) -> list[Snippet]:
 
 @pytest.fixture(scope="module")
 def packages() -> Path:
-    """A folder with the package typescript, the one that the clients of the OpenAPI document have."""
-    folder = WORKSHOP / "typescript"
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "lock"):
-        install(node(), SOURCES, folder)
-    return folder
+    """A folder with the package typescript: that of the TypeScript client, which other tests need anyway."""
+    return workshop.tools().parent
 
 
 def test_every_operation_has_all_snippets() -> None:

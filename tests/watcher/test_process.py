@@ -101,7 +101,7 @@ def test_standby_takes_over_after_kill(
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("kills", few_or_many(2, 200))
+@pytest.mark.parametrize("kills", few_or_many(1, 200))
 def test_kills_lose_and_repeat_nothing(
     database: Database, database_url: str, chain: FakeChain, tmp_path: Path, kills: int
 ) -> None:

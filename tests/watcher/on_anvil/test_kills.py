@@ -1,4 +1,7 @@
-"""SIGKILL of the watcher at random moments, while two real EVMs are read and reorganised."""
+"""SIGKILL of the watcher at random moments, while two real EVMs are read and reorganised.
+
+Everyday, ``tests/watcher/test_process.py`` kills it, and ``test_reorganisations.py`` takes blocks back.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,6 @@ from app.watcher.queries import OF_LOGS, reported_events
 from app.watcher.rules.blocks import BlockId
 from app.watcher.rules.steps import ChainReadings
 from app.watcher.services.readings import load
-from tests.amounts import few_or_many
 from tests.databases import SharedDatabase
 from tests.watcher import kit
 from tests.watcher.on_anvil.conftest import START
@@ -34,11 +36,12 @@ from tests.watcher.on_anvil.stage import Chains, answers, differences
 from tests.watcher.on_anvil.watching import Urls, Watching
 from tests.watcher.processes import Process, free, until
 
-pytestmark = [pytest.mark.one_database, pytest.mark.system]
+pytestmark = [pytest.mark.one_database, pytest.mark.system, pytest.mark.slow]
 
 REORGS = 6
 """At most, while a plan is played."""
 
+KILLS, LIKELY = 200, 0.2
 SEED = 11
 """The first play with it kills while the blocks are full of transfers."""
 
@@ -129,14 +132,12 @@ def everything(app: Flask, plan: Plan) -> dict[str, Any]:
     return {"answers": answers(app, plan.sends), "stored": stored, "pools": pools, "reports": sorted(reports)}
 
 
-@pytest.mark.parametrize("kills", few_or_many(3, 200))
 def test_kills_lose_and_repeat_nothing(
     open_gateway: Callable[..., Flask],
     shared_database: SharedDatabase,
     chains: Chains,
     urls: Urls,
     tmp_path: Path,
-    kills: int,
 ) -> None:
     plan, chance, killed = small_plan(START), random.Random(SEED), 0
     app = open_gateway()
@@ -146,9 +147,8 @@ def test_kills_lose_and_repeat_nothing(
         undisturbed(app, chains, watching, plan, every=plan.last)
         watching.stop()
         expected = everything(app, plan)
-    likely = min(kills / 150, 0.2)
     last = plan.last + QUIET_TURNS
-    while killed < kills:
+    while killed < KILLS:
         shared_database.empty()
         chains.begin_again()
         app = open_gateway(finality=4, poll_seconds=0.2)
@@ -159,7 +159,7 @@ def test_kills_lose_and_repeat_nothing(
                 url=shared_database.url,
                 folder=tmp_path,
                 chance=chance,
-                likely=likely,
+                likely=LIKELY,
                 kills=killed,
             )
             try:
