@@ -102,7 +102,7 @@ def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[Dispu
         )
     if not terms.contracts:
         yield Finding("no contract: configure a pool bridge, a vault or a pegged bridge", good=False)
-    if len(voices) == 1:
+    if len(terms.rpc) == 1 and voices:
         yield Finding("only one URL: its logs are proven by headers and receipts, if it serves them")
     elif len(voices) > 1 and len(set(voices)) == 1:
         words = "all URLs are of one provider: its logs are proven by headers and receipts, if it serves them"

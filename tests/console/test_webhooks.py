@@ -44,7 +44,7 @@ def test_webhook_is_made_tested_removed(network: Flask, database: Database, oper
     page = f"/admin/webhooks/{public_id}"
     assert "the ledger" in operator.get("/admin/webhooks/").text
     assert "whsec_" not in operator.get(page).text
-    assert "Test event written" in operator.post(f"{page}/test", follow_redirects=True).text
+    assert "The gateway wrote a test event" in operator.post(f"{page}/test", follow_redirects=True).text
     due = attempted(network, 503, "HTTP 503")
     shown = operator.get(page).text
     for text in ("webhook.test", "HTTP 503", "31 ms", "waiting", due.message_id):
@@ -132,15 +132,15 @@ def test_failed_delivery_is_retried_by_hand(
     assert "It is tried now" in operator.post(oldest, follow_redirects=True).text
     (due,) = take(*audited, Plenty())
     assert (oldest, due.attempts) == (f"{page}/retry/{due.id}", 1), "its attempts count on"
-    assert "Nothing to try again" in operator.post(oldest, follow_redirects=True).text, "it is under way"
+    assert "Nothing to send again" in operator.post(oldest, follow_redirects=True).text, "it is under way"
     assert take(*audited, Plenty()) == []
     bring_back(database, [Outcome(due, database.clock(), 31, 200)])
-    assert "Nothing to try again" in operator.post(oldest, follow_redirects=True).text
+    assert "Nothing to send again" in operator.post(oldest, follow_redirects=True).text
     assert "It is tried now" in operator.post(f"{page}/retry", follow_redirects=True).text
     (due,) = take(*audited, Plenty())
     assert newest == f"{page}/retry/{due.id}"
     assert [row.action for row in list_audit(database)][:2] == ["webhook.retry"] * 2
-    assert "Nothing to try again" in operator.post(f"{page}/retry/999999", follow_redirects=True).text
+    assert "Nothing to send again" in operator.post(f"{page}/retry/999999", follow_redirects=True).text
     assert operator.post(f"{page}/retry/{10**30}").status_code == 404
     assert operator.post("/admin/webhooks/whk_0000000000000000/retry/1").status_code == 404
     operator.post(f"{page}/pause")
