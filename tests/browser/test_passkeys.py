@@ -71,6 +71,18 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
         close_connections()
 
 
+def test_new_passkey_signs_in(device: Visit) -> None:
+    device.sign_in(email_of(Role.ADMIN))
+    page = add_passkey(device, "this laptop")
+    go(page.get_by_role("link", name="Not now"))
+    expect(page.get_by_role("cell", name="this laptop", exact=True)).to_be_visible()
+    look(device)
+    go(page.get_by_role("button", name="Sign out", exact=True))
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+
+
+@pytest.mark.slow
 def test_passkey_from_registration_to_use(device: Visit, sandbox: SharedSqlite) -> None:
     page = device.sign_in(OPERATOR)
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

@@ -20,7 +20,7 @@ from tests.replicas.conftest import eventually
 from tests.serving.server import ROOT, Server, environment, serving
 
 SILENT_SECONDS = 8.0
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.02
 MILLISECONDS = 250
 """Fifty are promised where nothing else runs. Reads that wait for the primary take seconds."""
 
