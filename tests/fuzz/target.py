@@ -43,8 +43,8 @@ SECRET = "bench" * 8
 
 TOKEN = "a token of the fuzzer"
 RECORDED = ROOT / "tests" / "contract" / "recorded" / "answers.json"
-LINES, PAGES = 400, 80
-"""Events and pages of the console that inputs are made from, at most."""
+LINES = 400
+"""Events that inputs are made from, at most."""
 
 PUBLIC = ("/", "/docs/", "/docs/try/", "/docs/try/try.js", "/openapi.json", "/transfer/", "/transfer/x",
     "/pages/static/x.css",
@@ -88,8 +88,11 @@ class Target:
 
 
 @contextmanager
-def running_target(url: str, folder: Path) -> Iterator[Target]:
-    """A gateway with the sandbox on an empty database, ended with the block."""
+def running_target(url: str, folder: Path, pages: int) -> Iterator[Target]:
+    """A gateway with the sandbox on an empty database, ended with the block.
+
+    :param pages: of the console that inputs are made from, at most.
+    """
     with gateway_on(url) as app:
         load_into(app)
         corpus = _corpus(app)
@@ -105,7 +108,7 @@ def running_target(url: str, folder: Path) -> Iterator[Target]:
         wire = Wire(server.host, server.port)
         operator = Operator(wire, corpus)
         operator.sign_in()
-        found, forms = found_pages(operator, PAGES)
+        found, forms = found_pages(operator, pages)
         wire.close()
         yield Target(server, replace(corpus, pages=found, forms=forms), folder / "log")
 

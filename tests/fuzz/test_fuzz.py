@@ -12,13 +12,16 @@ from tests.databases import BACKENDS, new_postgres_database
 from tests.fuzz.campaign import Client, send_all
 from tests.fuzz.target import inconsistencies, running_target
 
-FEW, MANY = 500, 500_000
+FEW, MANY = 250, 500_000
 INTERFACES = {
     "json", "grpcweb", "raw", "smuggling", "ingest", "pages", "waiting", "stranger", "operator",
 }  # fmt: skip
 PROCESSES = 6
 WARM_UP = 125_000
 """Inputs after which a worker's memory should no longer grow."""
+
+PAGES = {FEW: 20, MANY: 80}
+"""Pages of the console that inputs are made from, at most."""
 
 GROWTH_BYTES = 16_000_000
 REPEATED = 100
@@ -37,7 +40,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("inputs", few_or_many(FEW, MANY))
 def test_gateway_survives_odd_requests(url: str, tmp_path: Path, inputs: int) -> None:
-    with running_target(url, tmp_path) as target:
+    with running_target(url, tmp_path, PAGES[inputs]) as target:
         host, port = target.server.host, target.server.port
         workers = target.workers()
         outcome = send_all(host, port, target.corpus, range(min(inputs, WARM_UP)), PROCESSES)
