@@ -220,8 +220,8 @@ def test_no_reference_is_dead() -> None:
 
 
 RULES = sorted((ROOT / "docs" / "interface").glob("*.md"))
-PLACE = re.compile(r'- <a id="([\w-]+)"></a>\[[^\]]+\]\(([^)\s]+)\)')
-"""A line of docs/interface.md: an anchor, and where the rule is."""
+PLACE = re.compile(r'<a id="([\w-]+)"></a>\[[^\]]+\]\(([^)\s]+)\)')
+"""An entry of docs/interface.md: an anchor, and where the rule is."""
 
 
 @pytest.mark.parametrize("page", RULES, ids=lambda page: page.stem)
@@ -240,7 +240,7 @@ def test_interface_leads_to_every_rule() -> None:
     assert len(places) == len(ANCHOR.findall(index)) - 1, "an anchor of a heading, or one that leads nowhere"
     for page in RULES:
         name = f"interface/{page.name}"
-        assert f"| [{page.read_text().splitlines()[0].removeprefix('# ')}]({name}) |" in index
+        assert f"\n- **[{page.read_text().splitlines()[0].removeprefix('# ')}]({name})**: " in index
         led = {target for _, target in places}
         assert {f"{name}#{anchor}" for anchor in ANCHOR.findall(page.read_text())} <= led
 

@@ -14,7 +14,7 @@ from app.http.application import part_of
 from tests.deploy.files import DEPLOY
 from tests.restores.machine import DEBIAN_15, Machine
 from tests.restores.rehearsal import gateway_on
-from tests.site.snippets import block_of, blocks_of
+from tests.site.snippets import block_of
 
 
 class Way(Protocol):
@@ -64,11 +64,29 @@ class OnlineBackup:
 
 
 PAGE = "docs/operations.md"
-TOOLS, RESTORE_TOOLS = block_of(PAGE, "pg_basebackup"), block_of(PAGE, "cd /var/lib/postgresql/15\n")
 MADE = block_of(PAGE, "cd /opt/gateway/deploy/postgres\napt-get install --no-install-recommends pgbackrest")
 WHOLE, UNTIL = (block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("res", "--type"))
-(ARCHIVE_BY_TOOLS,) = blocks_of(PAGE, "ini")
-RUN = [TOOLS, RESTORE_TOOLS, MADE, WHOLE, UNTIL, ARCHIVE_BY_TOOLS]
+RUN = [MADE, WHOLE, UNTIL]
+
+# PostgreSQL's own tools, as its manual has them.
+ARCHIVE_BY_TOOLS = (
+    "wal_level = replica\narchive_mode = on\narchive_timeout = 60\n"
+    "archive_command = 'test ! -f /backups/wal/%f && cp %p /backups/wal/%f.part"
+    " && mv /backups/wal/%f.part /backups/wal/%f'\n"
+)
+BACK_UP_BY_TOOLS = "pg_basebackup -D /backups/base-2026-11-22 -c fast -X stream"
+VERIFY_BY_TOOLS = "pg_verifybackup /backups/base-2026-11-22"
+RESTORE_BY_TOOLS = """
+cd /var/lib/postgresql/15
+[ ! -e main ] || mv -T main lost-$(date +%s)
+cp -aT /backups/base-2026-11-22 main
+cat >> main/postgresql.auto.conf <<'END'
+restore_command = 'cp /backups/wal/%f %p'
+recovery_target_action = 'promote'
+# recovery_target_time = '2026-11-22 13:05:00+00'
+END
+touch main/recovery.signal
+"""
 
 
 class _OfThePage:
@@ -108,16 +126,15 @@ class BaseBackup(_OfThePage):
     """By ``pg_basebackup`` and an archive of WAL."""
 
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine, ARCHIVE_BY_TOOLS.code)
+        super().__init__(machine, ARCHIVE_BY_TOOLS)
 
     def back_up(self) -> None:
-        make, verify = TOOLS.code.splitlines()
-        self.type(make)
+        self.type(BACK_UP_BY_TOOLS)
         if self.machine.programs == DEBIAN_15:  # the wheel's own crashes
-            self.type(verify)
+            self.type(VERIFY_BY_TOOLS)
 
     def restore(self, until: str | None = None) -> None:
-        text = RESTORE_TOOLS.code.replace("cd /var/lib/postgresql/15", f"cd {self.machine.folder}")
+        text = RESTORE_BY_TOOLS.replace("cd /var/lib/postgresql/15", f"cd {self.machine.folder}")
         text = re.sub(r"\bmain\b", self.machine.data.name, text)
         if until is not None:
             text = re.sub(r"^# (recovery_target_time = ).*$", rf"\1'{until}'", text, flags=re.MULTILINE)
