@@ -39,7 +39,7 @@ RUN = [LAYOUT, SIGNED, LOGS, *FILES, *TYPED, *SHOWN.values()]
 REFUSED = f"0x{'0506':0>64}"
 """A transfer of the sandbox whose user may request the refund."""
 OF_THE_MOMENT = re.compile(r'("(?:received_at|seq|next|at)":)("[^"]*"|\d+)')
-ANSWERED = 9
+ANSWERED = 8
 """Commands of the page whose answer it shows."""
 MARK = "-- the next block --"
 COMPONENT_BYTES = 32  # of r and of s
