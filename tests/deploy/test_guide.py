@@ -129,6 +129,27 @@ def test_failed_step_is_named_with_its_log(machine: Machine) -> None:
     (line,) = failed.value.stderr.splitlines()
     assert line.startswith('The step "the gateway" failed.')
     assert "journalctl -n 30 -u 'gateway*'" in line
+    assert line.endswith(f"Then run again: {machine.code}/deploy/install {HOST}")
+
+
+def test_missing_host_name_is_requested() -> None:
+    done = subprocess.run([DEPLOY / "install"], capture_output=True, text=True, check=False)
+    expected = "Give the host name of the gateway: /opt/gateway/deploy/install gateway.example.org\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
+def test_start_prints_no_failed_tries(machine: Machine) -> None:
+    """curl is refused until a process listens, which looks like a failure to somebody who reads along."""
+    waits = re.findall("^curl (-\\w+) .*--retry", machine.install(), re.MULTILINE)
+    assert len(waits) == 4
+    assert not [options for options in waits if "S" in options]
+
+
+def test_last_try_says_why_a_process_is_silent(machine: Machine) -> None:
+    never = 'curl() { if [[ $1 = *S* ]]; then echo "curl: (22) 503" >&2; fi; return 22; }'
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        machine.install(never)
+    assert failed.value.stderr.startswith("curl: (22) 503\n")
 
 
 def test_second_run_changes_nothing(machine: Machine) -> None:

@@ -19,10 +19,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 HOUR = [block for block in blocks_of("docs/first-week.md") if not block.heading.startswith("Day")]
 OPERATIONS = "docs/operations.md"
-PROMETHEUS = block_of(OPERATIONS, "apt-get install --no-install-recommends prometheus")
-PGBACKREST = block_of(OPERATIONS, "cd /opt/gateway/deploy/postgres\napt-get")
+PROMETHEUS = block_of(OPERATIONS, "apt-get install -y --no-install-recommends prometheus <")
+PGBACKREST = block_of(OPERATIONS, "cd /opt/gateway\napt-get install -y --no-install-recommends pgbackrest")
+NIGHTLY = block_of(OPERATIONS, "cp /opt/gateway/deploy/postgres/gateway-backup")
 DRILL = block_of(OPERATIONS, "cp /opt/gateway/deploy/postgres/gateway-restore-drill")
 
+TEXT_FILES = "/var/lib/prometheus/node-exporter"
+"""The exporter reads them here, for the alerts BackupOld and RestoreDrillOld; it is not installed there."""
 NODE = "http://127.0.0.1:8545"
 POOL = "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820"
 """The contract of chain 1 in the document of the page."""
@@ -31,7 +34,7 @@ systemd-run -q --unit=node {installed.__name__} --port 8545 --chain-id 1 --block
 until curl -fsS {NODE} -H 'Content-Type: application/json' -d '%s' > /dev/null; do sleep 0.2; done
 """
 GIVE_CODE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "anvil_setCode", "params": [POOL, "0x00"]})
-IN_THE_SHELL = "cd /opt/gateway; TLS=/etc/nginx/gateway-place/tls; apt-get() { :; }; git() { :; }\n"
+IN_THE_SHELL = "cd /opt/gateway; apt-get() { :; }; git() { :; }\n"
 """Every step is typed in one shell there. Nothing of the machine is downloaded, as it has all of it."""
 
 
@@ -51,10 +54,13 @@ def test_first_hour_on_a_machine() -> None:
         missing(lacks)
     anvil()
     program("pgbackrest")
-    install, https, network, chain, people, alert, report = HOUR
+    code, install, https, network, chain, people, alert, report = HOUR
     start = START_NODE.replace(installed.__name__, str(installed())) % GIVE_CODE
     with machine.bare_machine() as there:
-        assert "All four processes are ready." in typed(there, install, **{"clone URL /opt/gateway": "clone"})
+        typed(there, code, **{"clone URL /opt/gateway": "clone"})
+        printed = typed(there, install)
+        assert "All four processes are ready." in printed
+        assert "curl:" not in printed, "it looks like a failure"
         printed = typed(there, https)
         assert "https://gateway.example.org/ answers" in printed
         assert '"version":"' in printed
@@ -72,6 +78,9 @@ def test_first_hour_on_a_machine() -> None:
         printed = typed(there, alert)
         assert 'alertstate="firing"' in printed
         assert "127.0.0.1:9102" in printed
+        assert " 127.0.0.1:9090 " in there.run("ss -ltnH sport = 9090")
         typed(there, PGBACKREST)
+        typed(there, NIGHTLY)
         typed(there, DRILL)
         assert "the last backup can be restored" in typed(there, report)
+        there.run(f"cd {TEXT_FILES} && ls gateway-backup.prom gateway-restore-drill.prom")

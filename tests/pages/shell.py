@@ -20,7 +20,10 @@ from tests.site.snippets import ROOT, Block
 MADE = {".venv", "instance", ".git", "network.json"}
 """What an installation has of its own; everything else is the repository's."""
 
-ELSEWHERE = ("/opt/gateway", "/etc/", "/var/log/gateway", "/var/lib/postgresql", "/backups/", "/run/secrets/")
+ELSEWHERE = (
+    "/opt/gateway", "/etc/", "/var/log/gateway", "/var/lib/postgresql", "/backups/", "/run/secrets/",
+    "/usr/local/share/ca-certificates/",
+)  # fmt: skip
 """Places of a machine that an installation has below its own root."""
 
 STANDINS = """\
@@ -43,7 +46,7 @@ until_said() {  # a command that goes on until it is ended: this ends it once it
     kill -TERM $!; wait $!; cat "$NOTES.said"
 }
 """
-NOTED = ("systemctl", "chown", "chattr", "useradd", "apt-get", "git", "docker")
+NOTED = ("systemctl", "chown", "chattr", "useradd", "apt-get", "git", "docker", "update-ca-certificates")
 """Programs that change the machine: what they would do is noted."""
 
 

@@ -55,7 +55,7 @@ NOT_RUN: Final = {
     ("docs/refund-guide.md", "make demo "): "waits for somebody; tests/clients claims by the same snippet",
     ("docs/grpc-web.md", "protoc "): "its plugins download programs when npm installs them",
     ("docs/interface/contracts.md", "domain = "): "a formula; tests/refunds computes it",
-    ("docs/operations.md", "apt-get install --no-install-recommends git"): "needs a fresh Debian",
+    ("docs/operations.md", "apt-get install -y --no-install-recommends git"): "needs a fresh Debian",
 }
 """Page and beginning of each block that no test runs, and why."""
 

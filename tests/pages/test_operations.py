@@ -31,9 +31,9 @@ FIRST = block_of(PAGE, "deploy/install gateway")
 COMPOSE = block_of(PAGE, "cd deploy")
 IMAGE = block_of(PAGE, "docker build -f deploy/Dockerfile -t gateway --build-arg BASE=")
 AUTHORITY = block_of(PAGE, "docker build -f deploy/Dockerfile -t gateway --build-arg AUTHORITY=")
-PROMETHEUS = block_of(PAGE, "apt-get install --no-install-recommends prometheus")
+PROMETHEUS = block_of(PAGE, "apt-get install -y --no-install-recommends prometheus <")
 ALERTMANAGER = block_of(PAGE, "install -d -m 750 -g prometheus")
-MACHINES = block_of(PAGE, "cd /opt/gateway/deploy/prometheus\napt-get")
+MACHINES = block_of(PAGE, "cd /opt/gateway\napt-get install -y --no-install-recommends prometheus-{")
 NIGHTLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-backup")
 MONTHLY = block_of(PAGE, "cp /opt/gateway/deploy/postgres/gateway-restore-drill")
 UPGRADE = block_of(PAGE, "cd /opt/gateway && git fetch")
@@ -58,8 +58,12 @@ NGINX_MAIN = "daemon off; pid {folder}/pid; events {{}} http {{ include conf.d/*
 def installed(shell: Shell, postgres_server: str, postgres_template: str) -> Shell:
     """What an installation has in /etc, and an empty database of the newest revision."""
     etc = shell.root / "etc"
-    for name in ("gateway/secrets", "systemd/system", "nginx/conf.d", "nginx/sites-enabled", "prometheus"):
+    for name in (
+        "gateway/secrets", "systemd/system", "nginx/conf.d", "nginx/sites-enabled", "prometheus", "default",
+    ):  # fmt: skip
         (etc / name).mkdir(parents=True, exist_ok=True)
+    for name in ("prometheus", "prometheus-alertmanager"):
+        (etc / "default" / name).write_text('ARGS=""\n')
     for file in (DEPLOY / "systemd/env").glob("*.env"):
         (etc / "gateway" / file.name).write_text(file.read_text())
     url = new_postgres_database(postgres_server, postgres_template)
@@ -158,7 +162,7 @@ def test_nginx_takes_the_files(installed: Shell, server: Server) -> None:
     listens = "".join(f" -e 's/listen {port}\\b/listen 127.0.0.1:{free_port()}/'" for port in (80, 443, 8443))
     listens = f"sed -i -e '/listen \\[/d'{listens} {etc}/conf.d/gateway.conf"
     tried = f"{program('nginx')} -c {etc}/nginx.conf -t"
-    changes = {"nginx -q -t": f"{places}\n{listens}\n{tried}", "curl -fsSk ": "note curl "}
+    changes = {"nginx -q -t": f"{places}\n{listens}\n{tried}", "answers https": "note answers https"}
     said = install(installed, server, changes)
     assert "test is successful" in said
     assert "systemctl reload nginx" in installed.notes
@@ -191,34 +195,37 @@ def test_the_first_commands(installed: Shell) -> None:
 
 def test_the_first_hour(installed: Shell, tmp_path: Path) -> None:
     """Its commands one after the other. tests/faults_rig types them on a machine with systemd."""
-    install, https, network, chain, people, alert, report = HOUR
+    code, install, https, network, chain, people, alert, report = HOUR
     etc = installed.root / "etc"
     (etc / "nginx/gateway-place/tls").mkdir(parents=True, exist_ok=True)
     (etc / "gateway/chains.env").write_text("")
     gateway, url = command_of(installed), (etc / "gateway/secrets/database_url").read_text()
     again = {"deploy/install gateway.example.org": "note again"}
-    installed.run(install, again | {"URL": "URL", " && cd /opt/gateway &&": " &&"})
+    installed.run(code, {" && cd /opt/gateway &&": " &&"})
+    installed.run(install, again)
     installed.run("gateway db upgrade", before=gateway)
-    before = f"TLS=/etc/nginx/gateway-place/tls\n{gateway}".replace("/etc/", f"{etc}/")
     with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, DOORS="api,ingest") as here:
-        reached = {"--cacert $TLS/fullchain.pem": ""}
         public, feed = (
             {"https://gateway.example.org/": f"{here.base}/"},
             {"https://gateway.example.org:8443": here.base},
         )
-        assert '"version":' in installed.run(https, again | reached | public, before=before)
-        assert (etc / "nginx/gateway-place/tls/privkey.pem").exists()
-        printed = installed.run(network, {"24000000": "1"} | reached | public, before=before)
+        assert '"version":' in installed.run(https, again | public)
+        own = etc / "nginx/gateway-place/tls/fullchain.pem"
+        trusted = installed.root / "usr/local/share/ca-certificates/gateway.crt"
+        assert trusted.read_bytes() == own.read_bytes()
+        assert "update-ca-certificates" in installed.notes
+        assert (etc / "hosts").read_text() == "127.0.0.1 gateway.example.org\n"
+        printed = installed.run(network, {"24000000": "1"} | public, before=gateway)
         assert re.search(r"^added chain 1$", printed, re.MULTILINE)
         assert '"name":"Ethereum"' in printed
         node_of = FakeChain(chain_id=1)
         for _ in range(BLOCKS):
             node_of.mine()
         with served(FakeNode(node_of)) as node:
-            printed = installed.run(chain, again | {"https://NODE": node}, before=before)
+            printed = installed.run(chain, again | {"https://NODE": node}, before=gateway)
         assert "chain 1 (Ethereum): can be watched" in printed
         assert re.search(r"^1 +Ethereum", printed, re.MULTILINE)
-        printed = installed.run(people, reached | feed | {"EMAIL": "somebody@example.org"}, before=before)
+        printed = installed.run(people, feed | {"EMAIL": "somebody@example.org"}, before=gateway)
         assert '{"accepted":1,"repeated":0,"refused":[]}' in printed
     assert installed.notes.count("again") == 3
     installed.run(alert, before="promtool() { echo 'ALERTS{alertstate=\"firing\"} => 1'; }")
@@ -258,6 +265,13 @@ def test_prometheus_takes_the_files(installed: Shell) -> None:
     program("promtool", "prometheus")
     assert "rules found" in installed.run(PROMETHEUS)
     assert (installed.root / "etc/prometheus/targets/gateway.yml").exists()
+    assert_loopback(installed, "prometheus", 9090)
+
+
+def assert_loopback(shell: Shell, name: str, port: int) -> None:
+    """Nobody else can reach it: whoever does may silence alerts, and reads of every process."""
+    (arguments,) = re.findall('^ARGS="(.*)"$', (shell.root / "etc/default" / name).read_text(), re.MULTILINE)
+    assert f"--web.listen-address=127.0.0.1:{port}" in arguments.split()
 
 
 def test_alertmanager_takes_the_file(installed: Shell) -> None:
@@ -267,11 +281,11 @@ def test_alertmanager_takes_the_file(installed: Shell) -> None:
     secrets = installed.root / "etc/prometheus/secrets"
     assert {file.name for file in secrets.iterdir()} == {"smtp_password", "chat_url", "heartbeat_url"}
     assert (secrets / "smtp_password").read_text() == "smtp_password"
+    assert_loopback(installed, "prometheus-alertmanager", 9093)
 
 
 def test_prometheus_watches_the_machines(installed: Shell) -> None:
     etc = installed.root / "etc"
-    (etc / "default").mkdir()
     installed.run(PROMETHEUS)
     installed.run(MACHINES, before='su() { note su "$@"; }')
     assert "su postgres -c psql -X -c " in "".join(installed.notes)
@@ -293,6 +307,7 @@ def test_a_backup_is_made_each_night(installed: Shell) -> None:
     made = {file.name for file in (installed.root / "etc/systemd/system").iterdir()}
     assert {name for name in made if "backup" in name} == {"gateway-backup.service", "gateway-backup.timer"}
     assert "systemctl enable --now gateway-backup.timer" in installed.notes
+    assert "systemctl start gateway-backup" in installed.notes
 
 
 def test_a_backup_is_restored_each_month(installed: Shell) -> None:
@@ -336,9 +351,7 @@ def test_the_first_week(installed: Shell, server: Server) -> None:
     gateway = command_of(installed)
     (installed.code / "network.json").write_text(block_of("docs/network.md", "{\n").code)
     installed.run("gateway db upgrade; gateway network import network.json", before=gateway)
-    printed = installed.run(
-        serves, {"--cacert $TLS/fullchain.pem ": ""} | ports(serves.code, server), before=gateway
-    )
+    printed = installed.run(serves, ports(serves.code, server), before=gateway)
     assert printed.count('"err":null') >= 2
     assert "404" in printed
     # The document watches no chain yet, which fails the check.

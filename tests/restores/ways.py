@@ -64,7 +64,9 @@ class OnlineBackup:
 
 
 PAGE = "docs/operations.md"
-MADE = block_of(PAGE, "cd /opt/gateway/deploy/postgres\napt-get install --no-install-recommends pgbackrest")
+MADE = block_of(PAGE, "cd /opt/gateway\napt-get install -y --no-install-recommends pgbackrest")
+UNIT = DEPLOY / "postgres/gateway-backup.service"
+"""It makes the first backup, too."""
 WHOLE, UNTIL = (block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("res", "--type"))
 RUN = [MADE, WHOLE, UNTIL]
 
@@ -162,9 +164,9 @@ class PgBackRest(_OfThePage):
         )
         self._configuration.write_text(f"{written}\npg1-socket-path={folder}\npg1-user=postgres\n")
         super().__init__(machine, (DEPLOY / "postgres/archive.conf").read_text())
-        self._made, self._checked, self._backed_up = re.findall(
-            r"^su postgres -c '(.*)'$", MADE.code, re.MULTILINE
-        )
+        self._made, self._checked = re.findall(r"^su postgres -c '(.*)'$", MADE.code, re.MULTILINE)
+        (unit,) = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", UNIT.read_text(), re.MULTILINE)
+        self._backed_up = unit.replace("$$", "$").replace("%%", "%")
         self.type(self._made)
         self.type(self._checked)
 
