@@ -161,7 +161,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.REFUND_NOT_AVAILABLE, ErrorKind.ANSWERED, _COMMON,
-        "The transfer's status is not 6, or `withdraw_type` is not 1 (a refund).",
+        "The transfer's status is not 6 to 10, or `withdraw_type` is not 1 (a refund).",
         "Request the status, and the refund while the status is 6.",
         "There is nothing to refund now.",
     ),
