@@ -110,7 +110,7 @@ def columns_of(
 def test_every_revision_migrates_data_both_ways(empty: Flask, tmp_path: Path) -> None:
     """The first is not undone; a planted one behind the last takes a table with it."""
     directory = plant(tmp_path, PLANTED, downgrade='op.drop_table("planted")')
-    before = contents()
+    before: Contents = {}  # there is no SQLite file yet
     for revision in (*REVISIONS, "9001"):
         upgrade(directory=directory, revision=revision)
         known = tables()
