@@ -8,10 +8,11 @@ import pytest
 from flask import Flask
 
 from app.accounts.rules.roles import Role
+from app.accounts.rules.two_persons import NO_APPROVALS
 from app.network.document import import_network
 from config import ALL_DOORS
 from tests.actors import TESTER
-from tests.applications import Applications, OpenApp, cheap_passwords, editing_of
+from tests.applications import Applications, OpenApp, audited_of, cheap_passwords
 from tests.builders.clock import MovableClock
 from tests.console.visitor import NOW, Visitor, signed_in
 from tests.databases import SharedDatabase
@@ -58,8 +59,9 @@ def sandbox(app: Flask, shared_database: SharedDatabase) -> Flask:
 @pytest.fixture
 def network(app: Flask, shared_database: SharedDatabase) -> Flask:
     """The application with the small network of the services' tests."""
+    edits = *audited_of(app), NO_APPROVALS
     shared_database.fill(
-        "tests.console network", lambda: import_network(*editing_of(app), text(small_network()), actor=TESTER)
+        "tests.console network", lambda: import_network(*edits, text(small_network()), actor=TESTER)
     )
     return app
 
