@@ -67,7 +67,9 @@ def test_the_readme_is_short() -> None:
 
 
 def test_sandbox_example_id_has_documented_status() -> None:
-    found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", SANDBOX)
+    found = re.search(
+        r"`printf '0x%064d' (\d+)` prints an id with status (\d+) and refund reason (\d+)", SANDBOX
+    )
     assert found
     transfer_id = f"0x{int(found[1]):064d}"
     (transfer,) = [transfer for transfer in SANDBOX_TRANSFERS if transfer.transfer_id == transfer_id]
