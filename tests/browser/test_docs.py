@@ -166,7 +166,7 @@ def test_from_the_root_to_an_operation(visit: Visit) -> None:
     assert page.url.endswith("/docs/")
     page.get_by_role("link", name="quick start").first.click()
     expect(page.get_by_role("heading", name="Quick start", level=1)).to_be_visible()
-    page.get_by_role("link", name="The operations", exact=True).first.click()
+    page.get_by_role("link", name="API operations", exact=True).first.click()
     page.locator("article").get_by_role("link", name="getTransferStatus", exact=True).click()
     expect(page.get_by_role("heading", name="getTransferStatus: status of a transfer")).to_be_visible()
     page.get_by_text("Python", exact=True).first.click()
