@@ -133,7 +133,6 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
             with suppress(OSError):  # the driver has the better message: it cannot open the file
                 if engine.get_execution_options().get(CREATES):
                     _create(file)
-                _require(file)
                 _own(file)
         if not reader:
             params["factory"] = NativeConnection
@@ -168,22 +167,25 @@ def _create(file: Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
-def _require(file: Path) -> None:
-    """
+def _own(file: Path) -> None:
+    """Remove the access of users who are neither its owner nor of its group.
+
     :raises OperationalError: it is a folder, or does not exist, so that SQLite would create it.
     """
-    reason = "it is a folder" if file.is_dir() else "" if file.exists() else "the file does not exist"
-    if reason:
-        error = sqlite3.OperationalError(reason)
-        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-        raise error
-
-
-def _own(file: Path) -> None:
-    """Remove the access of users who are neither its owner nor of its group."""
-    mode = stat.S_IMODE(file.stat().st_mode)
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        raise _cannot_open("the file does not exist") from None
+    if stat.S_ISDIR(mode):
+        raise _cannot_open("it is a folder")
     if mode & stat.S_IRWXO:
-        file.chmod(mode & ~stat.S_IRWXO)
+        file.chmod(stat.S_IMODE(mode) & ~stat.S_IRWXO)
+
+
+def _cannot_open(reason: str) -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError(reason)
+    error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+    return error
 
 
 def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time.monotonic) -> None:
