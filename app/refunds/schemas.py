@@ -214,7 +214,7 @@ class DelayedFunds(Shape):
 class EvidenceAnswer(Answer):
     valid = fields.Boolean(
         dump_default=False,
-        metadata=describe("Whether the contract pays now: only at 8.", True),
+        metadata=describe("Whether the contract owes this refund: only at 8.", True),
     )
     proven = fields.Boolean(
         dump_default=False,

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:d06ad6b36247c83b6cec26b693da512e934512ab32d22889948f5c8497e1bbf2. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:c002d02d3bc17bf390db453b5e1775e18b9d5d0b26de1cc84269205d2df8e005. Do not edit."""
 
 from __future__ import annotations
 
