@@ -243,7 +243,7 @@ class LimitStore:
             counted = self._shared.count(name, limits)
         except self._shared.failures as error:
             self._rests_until = self._monotonic() + REST_SECONDS
-            text = "the store of limits cannot be asked: this process counts for itself, until it can"
+            text = "the store of limits cannot be reached: this process counts for itself, until it can"
             FAILURES.report(_log, logging.WARNING, text, error=error)
             return self._own.count(name, limits)
         if rests_until is not None:
