@@ -179,9 +179,8 @@ loglevel = _settings.log_level.lower()
 logger_class = _Logger
 log_to_stderr(_settings.log_format, _settings.log_level)
 if (_start := start_block.begun()) is not None and not _start.verbose:
-    logging.getLogger(HEADS_LOGGER).setLevel(
-        logging.WARNING
-    )  # one at each sign-in, of use only in a stored log
+    # One at each sign-in, of use only in a log that is stored.
+    logging.getLogger(HEADS_LOGGER).setLevel(logging.WARNING)
 
 
 def on_starting(server: Any) -> None:

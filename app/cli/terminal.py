@@ -85,7 +85,7 @@ def cli_actor() -> Actor:
 break_glass = click.option(
     "--break-glass",
     metavar="REASON",
-    help=("Make a change without the second approval that TWO_PERSONS requires. The audit log stores it."),
+    help="Make a change without the second approval that TWO_PERSONS requires. The audit log stores it.",
 )
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""
 

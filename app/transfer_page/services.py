@@ -156,7 +156,7 @@ def situation_of(
     on_page: bool = False,
 ) -> Situation:
     """What the words for a transfer depend on. ``evidence`` is that of its refund, where that is being
-    prepared. ``on_page``: the words stand on its page.
+    prepared. ``on_page``: the words are for its page.
     """
     listed, rests_on = found.listed, found.certainty.event
     return Situation(

@@ -269,7 +269,7 @@ def test_prometheus_takes_the_files(installed: Shell) -> None:
 
 
 def assert_loopback(shell: Shell, name: str, port: int) -> None:
-    """Nobody else can reach it: whoever does may silence alerts, and reads of every process."""
+    """Nobody else can reach it: who can may silence alerts, and read figures of every process."""
     (arguments,) = re.findall('^ARGS="(.*)"$', (shell.root / "etc/default" / name).read_text(), re.MULTILINE)
     assert f"--web.listen-address=127.0.0.1:{port}" in arguments.split()
 

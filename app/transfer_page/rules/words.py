@@ -87,7 +87,7 @@ class Situation(Struct, frozen=True):
     ``amount`` and ``paid_out`` are formatted for people, such as ``25 USDT``; ``src`` and ``dst`` are names
     of chains. ``in_a_block``: the source transaction is in a block. ``refund_held``: the refund was taken by
     the contract and waits in its delay queue. ``waiting`` is what a refund that is prepared waits for.
-    ``on_page``: the words stand on the page, above its button that requests the refund.
+    ``on_page``: the words are on the page, above its button that requests the refund.
     """
 
     status: Status
