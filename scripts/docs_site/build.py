@@ -134,8 +134,10 @@ def generate(workshop: Path) -> None:
     except subprocess.TimeoutExpired:
         raise CannotBuild("the generator did not end") from None
     if done.returncode or not (workshop / "site" / "index.html").exists():
-        said, _, _ = _COLOURS.sub("", f"{done.stdout}{done.stderr}").partition("Traceback (")
-        raise CannotBuild(said.strip())
+        printed = _COLOURS.sub("", f"{done.stdout}{done.stderr}").strip()
+        said, _, _ = printed.partition("Traceback (")
+        *_, last = printed.splitlines() or [f"the generator ended with {done.returncode}"]
+        raise CannotBuild(said.strip() or last)
 
 
 def main() -> None:

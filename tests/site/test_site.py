@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from app.api.docs.views import MISSING_PAGE
-from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint
+from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint, generate
 from scripts.docs_site.failure import CannotBuild
 
 VENDOR = THEME / "assets" / "vendor"
@@ -189,6 +189,13 @@ def test_broken_link_leaves_old_site(tmp_path: Path) -> None:
     with pytest.raises(CannotBuild, match="nothing"):
         build(site, root, "stamp")
     assert (site / "index.html").read_text() == "before"
+
+
+def test_crash_of_generator_is_named(tmp_path: Path) -> None:
+    """A traceback is no help, and its last line is."""
+    (tmp_path / "zensical.toml").write_text("[project\n")
+    with pytest.raises(CannotBuild, match=r"^tomli\._parser\.TOMLDecodeError: Expected '\]'"):
+        generate(tmp_path)
 
 
 def test_search_index_loads_before_requests(site: Path) -> None:
