@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.cli import network as commands
+from tests.forked import path_of
 from tests.network.services.network_kit import changed, network, text
 
 
@@ -87,7 +87,7 @@ CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.js
 )
 def test_configs_convert_without_a_database(database: str) -> None:
     """The command reads the document before anything is installed."""
-    command = [sys.executable, "-m", "flask", "--app", "wsgi"]
+    command = [path_of("flask"), "--app", "wsgi"]
     command += ["network", "import", "--from-configs", str(CONFIGS)]
     environment = {"DATABASE_URL": database, "PATH": "/usr/bin:/bin", "SECRET_KEY": ""}
     ran = subprocess.run([*command, "--print"], env=environment, cwd=ROOT, capture_output=True, check=False)

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from tests.deploy.stores import (
     running,
     somebody,
 )
+from tests.forked import path_of
 from tests.programs import program
 from tests.serving.server import Server, environment, serving
 from tests.site.snippets import block_of
@@ -82,7 +82,7 @@ def stores() -> Iterator[Stores]:
 
 def flask(*words: str, **settings: str) -> str:
     """What a command prints; it must succeed."""
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", *words]
+    command = [path_of("flask"), "--app", "wsgi", *words]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, check=False
     )

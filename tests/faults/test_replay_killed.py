@@ -6,7 +6,6 @@ import os
 import pty
 import random
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,12 +31,13 @@ from tests.databases import BACKENDS
 from tests.faults.stored import gateway_on, lives
 from tests.feed.services.pruning import OF_TRANSFERS, without
 from tests.feed.services.world import NOW, feed, projections, transfer_id
+from tests.forked import Forked, path_of
 from tests.serving.server import ROOT, environment
 
 AMOUNT = 1_000_000_000
 """Sent by each transfer."""
 
-COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events")
+COMMAND = ("--app", "wsgi", "events")
 PRUNE = ("prune", "--before", (NOW - timedelta(hours=1)).isoformat())
 REPLAY = ("replay",)
 
@@ -58,10 +58,10 @@ def has_more(database: Database, model: type[PrunedTransfer | Transfer], than: i
     return rows(database, model) > than
 
 
-def start(url: str, log: Path, command: tuple[str, ...]) -> subprocess.Popen[bytes]:
+def start(url: str, log: Path, command: tuple[str, ...]) -> Forked:
     with log.open("ab") as file:
-        return subprocess.Popen(
-            (*COMMAND, *command), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=file, stderr=file
+        return Forked(
+            "flask", (*COMMAND, *command), env=environment(DATABASE_URL=url), stdout=file, stderr=file
         )
 
 
@@ -82,7 +82,7 @@ def reported(app: Flask, first: int, count: int) -> Iterator[Callable[[], None]]
     assert accepted == [1] * len(events)
 
 
-def kill_in_the_middle(process: subprocess.Popen[bytes], begun: Callable[[], bool], seconds: float) -> None:
+def kill_in_the_middle(process: Forked, begun: Callable[[], bool], seconds: float) -> None:
     """Kill it some seconds after it has begun to write."""
     while not begun():
         assert process.poll() is None, "it ended before it was killed"
@@ -162,11 +162,16 @@ def assert_sums_have_all(found: Projections, transfers: int) -> None:
 def on_a_terminal(url: str) -> tuple[int, str, str]:
     """The exit code of ``events verify``, what it prints, and what a terminal shows with it."""
     ours, its = pty.openpty()
-    with subprocess.Popen(
-        (*COMMAND, "verify"), cwd=ROOT, env=environment(DATABASE_URL=url), stdout=subprocess.PIPE, stderr=its
-    ) as process:
-        os.close(its)
-        printed, _ = process.communicate()
+    done = subprocess.run(
+        [path_of("flask"), *COMMAND, "verify"],
+        cwd=ROOT,
+        env=environment(DATABASE_URL=url),
+        stdout=subprocess.PIPE,
+        stderr=its,
+        text=True,
+        check=False,
+    )
+    os.close(its)
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
-    return process.returncode, printed.decode(), shown
+    return done.returncode, done.stdout, shown

@@ -33,9 +33,8 @@ def sandbox(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="package")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    with installation(tmp_path_factory.mktemp("machine")) as shell:
-        yield shell
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return installation(tmp_path_factory.mktemp("machine"))
 
 
 @pytest.fixture

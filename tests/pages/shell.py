@@ -8,12 +8,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.pages.forked_flask import forking
+from tests.forked import path_of
 from tests.programs import found
 from tests.site.snippets import ROOT, Block
 
@@ -106,9 +105,8 @@ class Shell:
         return kept | ours | self.settings
 
 
-@contextmanager
-def installation(root: Path) -> Iterator[Shell]:
-    """An installation in a folder; its commands of ``flask`` run until the end of the block."""
+def installation(root: Path) -> Shell:
+    """An installation in a folder."""
     shell = Shell(root)
     programs = shell.code / ".venv/bin"
     programs.mkdir(parents=True)
@@ -124,5 +122,5 @@ def installation(root: Path) -> Iterator[Shell]:
         # Not a link: the environment of a Python is where its program is.
         (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(found(name) or sys.executable)} "$@"\n')
         (programs / name).chmod(0o755)
-    with forking(programs / "flask"):
-        yield shell
+    (programs / "flask").symlink_to(path_of("flask"))
+    return shell

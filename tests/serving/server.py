@@ -17,7 +17,8 @@ from typing import IO
 
 import psutil
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.forked import ROOT, Forked
+
 UNLIMITED = "tests.serving.unlimited:app"
 MEASURED = "tests.serving.measured:app"
 IN_USE = "/tests/in-use"
@@ -30,7 +31,7 @@ COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
 class Server:
     """A gunicorn that listens."""
 
-    process: subprocess.Popen[str]
+    process: Forked | subprocess.Popen[str]
     host: str
     port: int
     below: str = ""
@@ -111,15 +112,7 @@ def ended_server(*options: str, **settings: str) -> subprocess.CompletedProcess[
 def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
     """A server of ``application`` with the settings, ended with the block."""
     with log.open("w") as errors:
-        process = subprocess.Popen(
-            [*COMMAND, application],
-            cwd=ROOT,
-            env=environment(**settings),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
+        process = _start(application, errors, environment(**settings))
     try:
         assert process.stdout
         in_log = settings.get("LOG_FORMAT") == "json"
@@ -129,6 +122,20 @@ def serving(application: str, log: Path, **settings: str) -> Iterator[Server]:
         if process.poll() is None:
             process.terminate()
         process.communicate(timeout=40)
+
+
+def _start(application: str, errors: IO[str], env: dict[str, str]) -> Forked | subprocess.Popen[str]:
+    if "LD_PRELOAD" not in env:
+        return Forked("gunicorn", ("-c", "gunicorn.conf.py", application), env=env, stderr=errors)
+    return subprocess.Popen(
+        [*COMMAND, application],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+    )
 
 
 def announced(output: IO[str], log: Path) -> tuple[str, int, str]:

@@ -73,6 +73,13 @@ class Terminal:
         """All that are left of the session."""
         return [each for each in psutil.process_iter() if _session_of(each) == self.process.pid]
 
+    def assert_nothing_left(self) -> None:
+        """Wait for the last processes: what make started ends at the same signal, at times after make."""
+        end = time.monotonic() + SECONDS
+        while left := self.processes():
+            assert time.monotonic() < end, left
+            time.sleep(0.01)
+
     def ended(self) -> str:
         """What it shows until it has ended, of Ctrl-C what comes after that, without empty lines."""
         end = time.monotonic() + SECONDS

@@ -84,7 +84,7 @@ def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> Non
             terminal.press_ctrl_c()
             assert terminal.ended() == "stopped"
             assert time.monotonic() - began < 10, "gunicorn waits 30 s for a worker that ignores it"
-            assert terminal.processes() == []
+            terminal.assert_nothing_left()
 
 
 def test_reload_continues_at_a_terminal(settings: dict[str, str]) -> None:
@@ -111,7 +111,7 @@ def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -
         assert _estimate(port) == 200
         terminal.terminate()
         terminal.ended()
-        assert terminal.processes() == []
+        terminal.assert_nothing_left()
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def _assert_ended(terminal: Terminal, end: End, code: int) -> None:
         assert last == "stopped"
         assert [line for line in before if not OF_THE_START.match(line)] == []
         assert terminal.process.returncode == code
-    assert terminal.processes() == []
+    terminal.assert_nothing_left()
 
 
 def _port(terminal: Terminal) -> int:

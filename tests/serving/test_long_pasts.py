@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 from app.waiting.queries import MOST_OF_ACCOUNT
 from tests.amounts import few_or_many
 from tests.api.world import event, released, sent
+from tests.forked import path_of
 from tests.serving.migrated import sqlite_url
 from tests.serving.reporting import answer, follow
 from tests.serving.server import ROOT, Server, environment, serving
@@ -60,7 +60,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     url = sqlite_url(folder, sqlite_template)
     events = [*story(), *busy()]
     lines = "".join(json.dumps(each) + "\n" for each in events)
-    ingest = [sys.executable, "-m", "flask", "--app", "wsgi", "events", "ingest", "-"]
+    ingest = [path_of("flask"), "--app", "wsgi", "events", "ingest", "-"]
     ingested = subprocess.run(
         ingest,
         cwd=ROOT,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +17,11 @@ from app.db.engine import writing
 from app.values.crypto import checksum_address
 from app.watcher.models import ChainWatch
 from tests.builders import network as build
+from tests.forked import Forked
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "watch")
+COMMAND = ("--app", "wsgi", "watch")
 SECONDS = 60
 
 
@@ -60,9 +59,7 @@ class Process:
             }
         )
         with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [*COMMAND, *options], cwd=ROOT, env=env, stdout=output, stderr=output
-            )
+            self._process = Forked("flask", (*COMMAND, *options), env=env, stdout=output, stderr=output)
 
     def kill(self) -> None:
         """SIGKILL."""

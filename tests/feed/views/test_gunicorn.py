@@ -7,7 +7,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from tests.applications import application
 from tests.databases import BACKENDS, empty_tables
 from tests.feed.services.world import sent, transfer_id
 from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
+from tests.forked import path_of
 from tests.serving.server import ROOT, Server, environment, serving
 
 
@@ -54,7 +54,7 @@ class Feed:
     def flask(self, *arguments: str) -> str:
         """What a command of another process prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "flask", "--app", "wsgi", *arguments],
+            [path_of("flask"), "--app", "wsgi", *arguments],
             cwd=ROOT,
             env=environment(DATABASE_URL=self.url),
             capture_output=True,
