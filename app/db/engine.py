@@ -124,7 +124,8 @@ def tickets_of(engine: Engine) -> Tickets | None:
 
 @contextmanager
 def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
-    """A connection of the engine's pool, with these execution options. Who waits longest is served first.
+    """A connection of the engine's pool, with these execution options. Who waits longest is served first:
+    the pool alone is unfair under greenlets.
 
     :raises TimeoutError: of SQLAlchemy: none was free in time.
     """
