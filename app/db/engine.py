@@ -124,7 +124,8 @@ def tickets_of(engine: Engine) -> Tickets | None:
 
 @contextmanager
 def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
-    """A connection of the engine's pool, with these execution options. Who waits longest is served first.
+    """A connection of the engine's pool, with these execution options. Who waits longest is served first:
+    the pool alone is unfair under greenlets.
 
     :raises TimeoutError: of SQLAlchemy: none was free in time.
     """
@@ -199,7 +200,8 @@ def _prepare_pooled(engine: Engine, *, reader: bool) -> None:
     """Attach the behaviour behind a pooler to an engine of PostgreSQL.
 
     No state may be left on a connection that a pooler lends for one transaction: the next statement may use
-    another one, and another client may get what was left (docs/decisions/0033-behind-a-pooler.md).
+    another one, and another client may get what was left. So nothing is prepared, no session
+    has a lock, and each transaction sets its own limits.
 
     :param reader: its connections never open a transaction, so only the role can bound their statements.
     """

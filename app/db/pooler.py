@@ -1,8 +1,7 @@
 """Checks whether the settings are right about a pooler between this process and PostgreSQL.
 
 Clients do not notice a pooler that shares connections between transactions. If the settings do not name it, a
-statement that one client prepared may run for another, and answers could be wrong
-(docs/decisions/0033-behind-a-pooler.md).
+statement that one client prepared may run for another, and answers could be wrong.
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ Statements name tables without a schema, so both databases find the second ones 
 it is stored. On PostgreSQL they are in a schema of their own, which comes first on the search path of one
 transaction. On SQLite they are in a file of their own, to which the database is attached.
 
-Nothing of it is ever committed, and nobody waits for it (docs/decisions/0068-verifying.md).
+SQLAlchemy's ``schema_translate_map`` does not reach statements that are text.
+
+Nothing of it is ever committed, and nobody waits for it.
 """
 
 from __future__ import annotations

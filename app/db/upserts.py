@@ -1,7 +1,7 @@
 """Writes many rows with one statement: inserted, inserted or updated, deleted.
 
 To PostgreSQL the rows of a statement go as one parameter, a JSON document: bound one by one, the values of a
-batch of events take twice as long (docs/decisions/0067-writing-rows.md). SQLite takes them one by one.
+batch of events take twice as long. ``COPY`` needs private names of libraries. SQLite takes them one by one.
 
 What rows leave out gets the database's default, not one of Python's. In a JSON column None is NULL, and there
 are only values that orjson writes.

@@ -1,5 +1,6 @@
-"""The files that the workers of one server count into: prometheus-client's mode for several processes
-(docs/decisions/0047-metrics.md).
+"""The files that the workers of one server count into: prometheus-client's mode for several processes.
+
+Workers serve the metrics themselves. A process of its own would answer while no worker does.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from app.values.identifiers import ChainId, TransferId
 class UserRefundRequest(Base):
     """The first request for the refund of a transfer. Who made it is not stored.
 
-    It is no projection, so a replay does not change it. It is deleted when its transfer is pruned. ``seq``,
-    by which reporters read on, must never be used twice.
+    Anybody can send it, so it is no event: as an event it would outrank a later success. It is no projection,
+    so a replay does not change it. It is deleted when its transfer is pruned. ``seq``, by which reporters
+    read on, must never be used twice.
     """
 
     __tablename__ = "refund_asks"

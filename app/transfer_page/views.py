@@ -1,6 +1,7 @@
 """The routes of the pages: a transfer by its id or its transaction, a form to look one up, and one button.
 
-They are opened together with the public operations (docs/decisions/0046-the-page-of-a-transfer.md).
+They are opened together with the public operations. The server renders the whole page, so it needs no
+script. It takes no wallet, because thieves copy pages that do.
 """
 
 from __future__ import annotations

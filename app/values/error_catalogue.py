@@ -21,10 +21,8 @@ NOTHING: Final = "Nothing."
 CODE_CAUSES: Final[dict[ErrCode, str]] = {
     ErrCode.ERROR_CODE_UNDEFINED: "Never sent as an error.",
     _COMMON: "Anything else: `X-Gateway-Reason` says what.",
-    ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN: (
-        "The destination chain does not support the token, or no route leads there."
-    ),
-    ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN: "The source chain does not support the token.",
+    ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN: ("The destination chain lacks the token, or no route leads there."),
+    ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN: "The source chain lacks the token.",
     ErrCode.ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN: "The destination pool holds too little of the token.",
     ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT: (
         "The amount is over the source pool's inbound limit or epoch volume cap."
@@ -85,13 +83,13 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.PATH_NOT_FOUND, ErrorKind.NOT_FOUND, _COMMON,
         "The path does not exist. The answer has `err` only.",
-        "Check the base address and the path against `/openapi.json`.",
+        "Compare the address with `/openapi.json`.",
         "The app made a mistake. Nothing was sent.",
     ),
     ErrorRow(
         Reason.METHOD_NOT_ALLOWED, ErrorKind.METHOD_NOT_ALLOWED, _COMMON,
         "The path does not support this method.",
-        "Use a method that `msg` and the `Allow` header name.",
+        "Use a method of the `Allow` header.",
         "The app made a mistake. Nothing was sent.",
     ),
     ErrorRow(
@@ -108,23 +106,22 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.UNSUPPORTED_MEDIA_TYPE, ErrorKind.UNSUPPORTED_MEDIA, _COMMON,
-        "On the event feed the type is not that of JSON lines, plain or gzip. With `COMPAT_CLIENTS=0`, a "
-        "POST does not have the type of JSON (an estimate: JSON or a form).",
+        "The event feed takes JSON lines, plain or gzip. With `COMPAT_CLIENTS=0`, a POST takes JSON, an "
+        "estimate also a form.",
         "Send `Content-Type: application/json`, or `application/x-ndjson` for events.",
         "The app made a mistake. Nothing was sent.",
     ),
     ErrorRow(
         Reason.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, _COMMON,
-        "The token of the event feed is missing or not valid. Or the API key (`gwk_…`) is malformed, unknown "
-        "or revoked.",
-        "Send `Authorization: Bearer` and a token or key that the operator made. Operations that only read "
-        "need none.",
+        "The event feed's token is missing or not valid, or the API key (`gwk_…`) is malformed, unknown or "
+        "revoked.",
+        "Send `Authorization: Bearer` with a valid token or key. Operations that only read need none.",
         "The app may not use the bridge. Tell its support.",
     ),
     ErrorRow(
         Reason.INSUFFICIENT_SCOPE, ErrorKind.FORBIDDEN, _COMMON,
         "The API key does not have the scope that `msg` names.",
-        "Request a key with this scope from the operator. Operations that only read need none.",
+        "Request a key with this scope from the operator.",
         "The app may not do this. Tell its support.",
     ),
     ErrorRow(
@@ -211,7 +208,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         Reason.TOKEN_NOT_ON_SRC, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
         "The source chain does not support the token.",
         "Use a symbol of `/v2/getTransferConfigs`, in its letter case. `msg` names the symbol that is meant, "
-        "or chains that have the token.",
+        "or chains with the token.",
         "This token cannot be sent from this chain.",
     ),
     ErrorRow(
@@ -222,20 +219,19 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.NO_ROUTE, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
-        "Both chains have the token, but no pool route joins them in this direction.",
+        "No pool route of the token leads from the source to the destination.",
         "Choose a destination in `msg`, or omit `is_pegged`.",
         "This token cannot be sent to this chain. Choose another destination.",
     ),
     ErrorRow(
         Reason.NO_PEGGED_PAIR, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_DST_CHAIN,
-        "`is_pegged` is true, but no pegged pair joins the two chains.",
+        "`is_pegged` is true, but no pegged pair joins the chains.",
         "Omit `is_pegged`, or choose a pair of the pegged pair configs.",
         "This token cannot be sent to this chain. Choose another destination.",
     ),
     ErrorRow(
         Reason.TRANSFER_DISABLED, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_TRANSFER_DISABLED,
-        "The token, or its pool, is disabled on one of the chains, or between the two chains in both "
-        "directions.",
+        "The token, or its pool, is disabled on one of the chains, or between them in both directions.",
         "Choose another token or chain, or try again later.",
         "Transfers of this token are paused between these chains. Try again later.",
     ),
@@ -253,15 +249,15 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.AMOUNT_UNDER_MINIMUM, ErrorKind.ANSWERED, _COMMON,
-        "The amount is under the token's `min_send` on the source chain, or under the pegged pair's "
-        "`min_deposit` or `min_burn`.",
+        "The amount is under the token's `min_send` on the source chain, or the pegged pair's `min_deposit` "
+        "or `min_burn`.",
         "Ask for the amount in `msg`.",
         "The amount is too small.",
     ),
     ErrorRow(
         Reason.AMOUNT_OVER_MAXIMUM, ErrorKind.ANSWERED, _COMMON,
-        "The amount is over the token's `max_send` on the source chain, or over the pegged pair's "
-        "`max_deposit` or `max_burn`.",
+        "The amount is over the token's `max_send` on the source chain, or the pegged pair's `max_deposit` "
+        "or `max_burn`.",
         "Ask for the amount in `msg`.",
         "The amount is too large.",
     ),
@@ -321,38 +317,34 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.SLIPPAGE_TOO_HIGH, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
-        "The fees and the tolerance use up the whole amount: `max_slippage` would be 1000000 or more.",
+        "Fees and tolerance use up the whole amount: `max_slippage` would be 1000000 or more.",
         "Ask for a larger amount or a lower tolerance.",
         "Fees and price changes could use up the whole amount. Send more, or lower the tolerance.",
     ),
     ErrorRow(
         Reason.CONTRACT_UNKNOWN, ErrorKind.ANSWERED, _COMMON,
-        "The configuration has no EVM address of the contract or token, so there is an estimate but no "
-        "transaction.",
+        "The configuration has no EVM address of the contract or token.",
         "Choose another token or chain. The operator can add the address.",
         "This transfer cannot be sent from here. Choose another token or chain.",
     ),
     ErrorRow(
         Reason.NOT_EVM, ErrorKind.ANSWERED, _COMMON,
-        "One of the chains is no EVM chain, or `sender` or `receiver` is no EVM account (20 bytes). The "
-        "gateway makes transactions for EVM chains only.",
+        "One of the chains is no EVM chain, or `sender` or `receiver` is no EVM account (20 bytes).",
         "Send an address of 20 bytes. For other chains request `/v2/estimateAmt`, and make the transaction "
         "with a wallet of the chain.",
         "This transfer cannot be sent from here. Check the receiver, or choose another chain.",
     ),
     ErrorRow(
         Reason.NATIVE_REFUSED, ErrorKind.ANSWERED, _COMMON,
-        "`native` is true, but the transfer burns its token, or the token is not the one that wraps the "
-        "chain's coin (`native_wrap` of the configs).",
+        "`native` is true, but the transfer burns its token, or the token does not wrap the chain's coin "
+        "(`native_wrap` of the configs).",
         "Omit `native`, and send the token itself.",
         "Wrap the coin first, then send the wrapped token.",
     ),
     ErrorRow(
         Reason.SANDBOX, ErrorKind.ANSWERED, _COMMON,
-        "The gateway holds the sandbox: its contracts are real, its fees are not. So it gives no "
-        "transaction.",
-        "Try transactions with `make demo`, which has chains of its own, or with a gateway without the "
-        "sandbox.",
+        "The gateway holds the sandbox, whose contracts are real and whose fees are not.",
+        "Try transactions with `make demo`, which has chains of its own, or with another gateway.",
         NOTHING,
     ),
 )  # fmt: skip

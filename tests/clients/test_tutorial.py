@@ -26,11 +26,16 @@ from tests.site.snippets import ROOT, Block, blocks_of
 
 PAGE = "docs/tutorial.md"
 RUN = blocks_of(PAGE)
-SECTIONS = {number: [block for block in RUN if block.heading.startswith(number)] for number in "12345"}
-SAVED = re.findall(r"^Save this as `([\w./]+)`", (ROOT / PAGE).read_text(), re.MULTILINE)
-"""Where the programs are saved, in their order."""
+START, ACCOUNTS, HTTP = ([block for block in RUN if block.heading.startswith(number)] for number in "123")
+PYTHON = [block for block in RUN if block.heading == "Python"]
+"""With what the programs of both languages print."""
 
-START, ACCOUNTS, HTTP, TYPESCRIPT, PYTHON = SECTIONS.values()
+TYPESCRIPT = [
+    block for block in RUN if block.heading == "TypeScript" or (block in PYTHON and block.fence == "text")
+]
+NAMED = re.compile(r"(?://|#) (tutorial/[\w./]+)\n")
+"""The first line of a program: where it is saved."""
+
 PROGRAMS = ("setup", "send", "refund")
 TSX, NODE_TYPES = "tsx@4.23.15", "@types/node@20.19.43"
 TSC = {
@@ -66,13 +71,18 @@ class Reader:
 
     def save(self, blocks: list[Block]) -> None:
         """Save the programs of a section where the page says."""
-        programs = [block for block in RUN if block.fence in ("ts", "python")]
-        for name, block in zip(SAVED, programs, strict=True):
-            if block in blocks:
-                (self.folder / name).write_text(f"{block.code}\n")
+        for name, block in programs_of(blocks).items():
+            (self.folder / name).write_text(f"{block.code}\n")
 
     def check(self, shown: Block, printed: str) -> None:
         assert re.fullmatch(pattern(shown.code.replace(BASE, self.base)), printed), f"{shown.name}\n{printed}"
+
+
+def programs_of(blocks: list[Block]) -> dict[str, Block]:
+    """The programs among blocks by the file that their first line names."""
+    programs = [block for block in blocks if block.fence in ("ts", "python")]
+    named = [(NAMED.match(block.code), block) for block in programs]
+    return {name[1]: block for name, block in named if name}
 
 
 def pattern(shown: str) -> str:
@@ -140,10 +150,12 @@ def test_shown_is_compared(shown: str, printed: str, agrees: bool) -> None:
 
 
 def test_page_has_every_variant() -> None:
-    names = [f"typescript/{name}.ts" for name in PROGRAMS] + [f"python/{name}.py" for name in PROGRAMS]
-    assert [f"tutorial/{name}" for name in names] == SAVED
-    assert [len(blocks) > 1 for blocks in SECTIONS.values()] == [True] * 5
-    assert sum(map(len, SECTIONS.values())) == len(RUN)
+    names = [[f"tutorial/typescript/{name}.ts" for name in PROGRAMS]]
+    names.append([f"tutorial/python/{name}.py" for name in PROGRAMS])
+    assert [list(programs_of(blocks)) for blocks in (TYPESCRIPT, PYTHON)] == names
+    parts = (START, ACCOUNTS, HTTP, TYPESCRIPT, PYTHON)
+    assert [len(blocks) > 1 for blocks in parts] == [True] * len(parts)
+    assert {block.line for blocks in parts for block in blocks} == {block.line for block in RUN}
 
 
 @pytest.mark.system
@@ -207,8 +219,8 @@ def test_tutorial_runs_in_python(reader: Reader, interpreter: str) -> None:
 
 @pytest.mark.slow
 def test_python_programs_have_types(interpreter: str, tmp_path: Path) -> None:
-    for name, block in zip(SAVED, (block for block in RUN if block.fence in ("ts", "python")), strict=True):
-        if block in PYTHON and Path(name).stem != "setup":
-            file = tmp_path / Path(name).name
-            file.write_text(f"{block.code}\n")
+    for name, block in programs_of(PYTHON).items():
+        file = tmp_path / Path(name).name
+        file.write_text(f"{block.code}\n")
+        if file.stem != "setup":  # mypy reads it with the programs that import it
             workshop.check_types(interpreter, file)

@@ -74,7 +74,7 @@ def _section(row: ErrorRow) -> str:
     if row.kind is not ErrorKind.ANSWERED:
         number = f" HTTP {HTTP_STATUS[row.kind]}."
     shown = "" if row.user_message == NOTHING else f"\n\n> {row.user_message}"
-    return f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}{number}\n\n{row.remedy}{shown}'
+    return f"#### `{row.reason}`\n{row.cause}{number}\n\n{row.remedy}{shown}"
 
 
 STATUS_MEANINGS: Final[dict[Status, str]] = {
