@@ -44,8 +44,8 @@ class AdvanceBody(Question):
     steps = Uint(
         32,
         metadata=describe(
-            "How many steps of the story have happened afterwards. If omitted, all of them. What has "
-            "happened is never taken back."
+            "How far to take the story, in steps from its beginning. If omitted, to its end. It never "
+            "goes back."
         ),
     )
 

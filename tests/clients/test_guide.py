@@ -1,7 +1,4 @@
-"""The clients installed from their folders as a user does it, and every snippet of docs/clients.md.
-
-The refund guide's snippet with a client claims a refund here, too: it needs contracts.
-"""
+"""The clients installed from their folders as a user does it, and every snippet of docs/clients.md."""
 
 from __future__ import annotations
 
@@ -28,11 +25,11 @@ from tests.serving.server import Server
 from tests.site.snippets import block_of, blocks_of
 
 SNIPPETS = blocks_of("docs/clients.md", "ts", "python")
-QUOTE, WAIT, WAYS, FOLLOW, CLAIM, WEBHOOK, SEND, ASYNCIO = range(8)
-GUIDE = block_of("docs/refund-guide.md", "from transfer_gateway_client ")
+QUOTE, WAIT, FOLLOW, CLAIM, WEBHOOK, SEND, ASYNCIO = range(7)
+
 INSTALL = block_of("docs/clients.md", "make client-packages")
 MAKE, NPM, PIP = (shlex.split(line) for line in INSTALL.code.splitlines())
-RUN = [*SNIPPETS, GUIDE, INSTALL]
+RUN = [*SNIPPETS, INSTALL]
 GATEWAY, NODE = "https://gateway.example", "https://node.example"
 USER, REFUND = "0x5a5A5a5a5a5a5a5A5A5A5A5A5A5a5A5a5A5A0017", "0x" + "8".zfill(64)
 TSC = {
@@ -56,7 +53,6 @@ def test_both_languages_show_the_same() -> None:
     for typescript, python in zip(snippets("ts"), snippets("python")[:ASYNCIO], strict=True):
         for name in (GATEWAY, NODE, USER, REFUND, SECRET):
             assert (name in typescript) == (name in python)
-    assert all(name in GUIDE.code for name in (BASE, NODE, USER, REFUND))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +109,7 @@ def program(request: pytest.FixtureRequest, language: str) -> Program:
 
 @pytest.mark.slow
 def test_python_snippets_have_types(interpreter: str, tmp_path: Path) -> None:
-    for number, text in enumerate((*snippets("python"), GUIDE.code)):
+    for number, text in enumerate(snippets("python")):
         file = tmp_path / f"snippet_{number}.py"
         file.write_text(f"{text}\n")
         workshop.check_types(interpreter, file)
@@ -127,9 +123,8 @@ def test_quote_and_wait(server: Server, language: str, program: Program) -> None
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
 
 
-def test_ways_and_following(server: Server, language: str, program: Program) -> None:
-    ways, follow = (snippets(language)[place].replace(GATEWAY, server.base) for place in (WAYS, FOLLOW))
-    assert program("ways", ways).split() == ["10", "56", "137", "42161"]
+def test_history_and_following(server: Server, language: str, program: Program) -> None:
+    follow = snippets(language)[FOLLOW].replace(GATEWAY, server.base)
     output = program("follow", follow).lower().splitlines()
     assert output == [
         f"{REFUND} 8",
@@ -157,19 +152,13 @@ def test_webhook_is_verified(language: str, program: Program) -> None:
     assert program("webhook", text).split() == ["0x1", "5", "204", "400"]
 
 
-@pytest.mark.slow
 @pytest.mark.system
+@pytest.mark.parametrize("language", [pytest.param("ts", marks=pytest.mark.slow), "python"])
 def test_refund_is_claimed_by_client(stage: Stage, language: str, program: Program) -> None:
     output, sender = claimed(stage, program, snippets(language)[CLAIM])
     tx_hash, status = output.split()
     assert status == "10"
     assert stage.sender(LEFT, tx_hash) == sender
-
-
-@pytest.mark.system
-def test_refund_is_claimed_by_guide(stage: Stage, python: Program) -> None:
-    output, sender = claimed(stage, python, GUIDE.code)
-    assert stage.sender(LEFT, output.strip()) == sender
 
 
 @pytest.mark.system

@@ -78,9 +78,9 @@ def test_commands_print_what_page_shows(shell: Shell, gateway: Server) -> None:
     for name, block in zip(names, FILES, strict=True):
         (shell.code / name).write_text(f"{block.code}\n")
     request_refund(gateway)
-    script = f"\necho; echo '{MARK}'\n".join(block.code for block in TYPED)
+    script = "".join(f"{block.code}\necho; echo '{MARK}'\n" for block in TYPED)
     here = script.replace(BASE, gateway.base)
-    printed = shell.run(here).split(f"{MARK}\n")
+    *printed, _ = shell.run(here).split(f"{MARK}\n")  # notes of the commands come last
     assert len(SHOWN) == ANSWERED
     for block, output in zip(TYPED, printed, strict=True):
         if block in SHOWN:

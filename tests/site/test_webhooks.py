@@ -22,7 +22,7 @@ RUN = [
     for block in blocks_of("docs/webhooks.md")
     if block.heading == "Try it" or block.heading[0].isdigit()
 ]
-START, KEY, SUBSCRIBE, ANSWER, RECEIVER, RECEIVE, SEND, REQUEST_REFUND = (block.code for block in RUN)
+START, KEY, SUBSCRIBE, RECEIVER, RECEIVE, SEND, REQUEST_REFUND = (block.code for block in RUN)
 PLACE = "127.0.0.1:9000"
 WAIT_SECONDS = 20
 
@@ -93,10 +93,7 @@ def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Pa
     subscribe = SUBSCRIBE.replace("$GATEWAY_KEY", key).replace(PLACE, f"127.0.0.1:{port}")
     command, _, file = subscribe.rpartition(" > ")
     answer = request(server, command.rstrip().removesuffix("\\"))
-    shown = json.loads(ANSWER)
-    assert answer.keys() == shown.keys() and answer["webhooks"][0].keys() == shown["webhooks"][0].keys()
-    for field in ("name", "everything", "accounts", "transfer_ids", "state", "waiting"):
-        assert answer["webhooks"][0][field] == shown["webhooks"][0][field]
+
     (tmp_path / file.strip()).write_text(json.dumps(answer))
     with receiving(port, tmp_path, secret_of(tmp_path)) as lines:
         request(server, REQUEST_REFUND)
