@@ -29,7 +29,7 @@ CHAINS = [block for block in blocks_of("docs/chains.md") if block.fence != "merm
 KEYS = block_of("docs/api-keys.md", FLASK)
 ACCOUNTS = block_of("docs/console.md", FLASK)
 PRUNE = block_of("docs/pruning.md", "flask")
-GROW = block_of("docs/sandbox.md", "flask")
+GROW = block_of("docs/performance.md", "flask --app bench.wsgi")
 SET_HASH = block_of("docs/refunds.md", "flask --app wsgi evidence verify $ID")
 SAVED = block_of("docs/clients.md", "curl")
 DELIVER = block_of("docs/webhooks.md", FLASK)
