@@ -35,10 +35,12 @@ def controlled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) 
 
 
 def test_example_for_pytest(controlled: Server, tmp_path: Path) -> None:
-    (tmp_path / "test_wallet.py").write_text(snippet("python"))
+    shown = "http://127.0.0.1:8000"
+    assert shown in snippet("python")
+    (tmp_path / "test_wallet.py").write_text(snippet("python").replace(shown, controlled.base))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider", ".")
-    printed = run(*command, cwd=tmp_path, env={"PATH": os.environ["PATH"], "GATEWAY": controlled.base})
+    printed = run(*command, cwd=tmp_path, env={"PATH": os.environ["PATH"]})
     assert "2 passed" in printed
 
 
