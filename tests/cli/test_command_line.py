@@ -19,7 +19,7 @@ SPARED = (
     "flask_admin", "flask_security", "flask_login", "flask_wtf", "wtforms", "webauthn", "zxcvbn", "argon2",
     "passlib", "redis", "httpx", "flask_migrate", "alembic", "psycopg",
 )  # fmt: skip
-"""Libraries that a process imports only where it needs them, as docs/dependencies.md has it."""
+"""Libraries that a process imports only where it needs them (docs/dependencies.md)."""
 
 OF_PAGES = ("flask_babel", "babel", "pytz")
 """The same for processes without pages."""

@@ -36,6 +36,9 @@ RECORDED = Path(__file__).parent / "recorded" / "answers.json"
 STRICT = RECORDED.with_name("answers_read_strictly.json")
 """Those of a gateway with ``COMPAT_CLIENTS=0``, where they differ."""
 SANDBOX = ROOT / "docs" / "sandbox.md"
+WITH_LATENCIES = (
+    (1, 56), (56, 1), (1, 42161), (42161, 1), (250, 42161), (1, 8453), (56, 42161), (42161, 43114),
+)  # fmt: skip
 
 NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 TOKEN = "recorded-answers-token"
@@ -137,13 +140,11 @@ def requests() -> Iterator[Request]:
     yield from _explained()
     yield from _twins(ids)
     yield {**_get(f"{ESTIMATE}?{QUOTE}"), "caller": BLOCKED_CALLER}
-    for src, dst in [*re.findall(r"^\| (\d+) \| (\d+) \| [\d.]+ \|$", text, re.M), (1, 1), (10, 56), (1, 9)]:
+    for src, dst in (*WITH_LATENCIES, (1, 1), (10, 56), (1, 9)):
         yield _get(f"{LATENCY}?src_chain_id={src}&dst_chain_id={dst}")
         yield _get(f"/v2/getTransferLatencyStats?src_chain_id={src}&dst_chain_id={dst}&token_symbol=")
         yield _get(f"/v2/getTransferLatencyStats?src_chain_id={src}&dst_chain_id={dst}&token_symbol=USDT")
-        yield _grpc(
-            LATENCY.removeprefix("/v2/g").join(["G", ""]), _number(1, int(src)) + _number(2, int(dst))
-        )
+        yield _grpc(LATENCY.removeprefix("/v2/g").join(["G", ""]), _number(1, src) + _number(2, dst))
     for path in ("getTransferConfigs", "getTransferConfigsForAll"):
         yield _get(f"/v2/{path}")
         yield _get(f"/v1/{path}")

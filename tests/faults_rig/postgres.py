@@ -33,7 +33,7 @@ _LIMITS: Final = {
     "idle_in_transaction_session_timeout": "60s",
     "jit": "off",
 }
-"""What a role needs behind a pooler (docs/scaling.md#pgbouncer)."""
+"""What a role needs behind a pooler (deploy/postgres/roles.sql)."""
 
 
 def owner() -> str | None:

@@ -36,7 +36,6 @@ RUNNING: Final = (
     "pages.test_shown",
     "patroni.test_failovers",
     "patroni.test_files",
-    "pooler.test_guide",
     "restores.ways",
     "sandbox.test_examples",
     "serving.test_granian",

@@ -18,7 +18,7 @@ LIMITS = {
     "idle_in_transaction_session_timeout": "60s",
     "jit": "off",
 }
-"""What docs/scaling.md has set for the gateway's role."""
+"""What deploy/postgres/roles.sql sets for the gateway's role."""
 
 
 @pytest.fixture(scope="session")
