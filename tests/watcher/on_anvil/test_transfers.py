@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -16,11 +14,10 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of
 from app.transfers.models import Event
-from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
-from demo.contracts import Call, Contract, events_of
+from demo.contracts import events_of
 from demo.transfers import Send, liquidity_withdrawal
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.plan import AFTER, BLOCK_SECONDS, CHAINS, FIRST_TURN, Plan, large
@@ -47,13 +44,6 @@ def played(app: Flask, chains: Chains, watching: Watching, plan: Plan, more: int
         report(app, plan, turn)
         yield turn
         turn += 1
-
-
-def status(app: Flask, send: Send) -> dict[str, Any]:
-    answer: dict[str, Any] = (
-        app.test_client().post("/v2/getTransferStatus", json={"transfer_id": send.text}).get_json()
-    )
-    return answer
 
 
 def test_every_status_in_its_time(app: Flask, chains: Chains, watching: Watching) -> None:
@@ -98,8 +88,9 @@ def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send
     """The id of an event is that of its log, and of a further fact of it with the type (docs/ingest.md)."""
     with reading(part_of(app, Database).engine) as connection:
         stored = set(connection.scalars(select(Event.event_id)))
+    client = app.test_client()
     for send in paid:
-        answer = status(app, send)
+        answer = client.post("/v2/getTransferStatus", json={"transfer_id": send.text}).get_json()
         tx_hash = answer["src_block_tx_link"].rpartition("/")[2]
         receipt = chains.nodes[send.chain].receipt(tx_hash)
         assert receipt is not None
@@ -109,56 +100,22 @@ def assert_ids_are_those_of_the_logs(app: Flask, chains: Chains, paid: list[Send
         assert send.id in events_of(receipt)[-1][1].values()
 
 
-def withdraw_of(answer: dict[str, Any], send: Send) -> Call:
-    """The call that a wallet makes of the answer, and of nothing else."""
-    sigs, signers, powers = (
-        [b64decode(each) for each in answer[name]] for name in ("sorted_sigs", "signers", "powers")
-    )
-    numbers = [int.from_bytes(each, "big") for each in powers]
-    function = "mint" if send.kind is SendKind.BURN else "withdraw"
-    return send.contract.call(send.sender, function, b64decode(answer["wd_onchain"]), sigs, signers, numbers)
-
-
-def balance(chains: Chains, chain: int, token: Contract, owner: bytes) -> int:
-    data = "0x" + token.call(owner, "balanceOf", owner).data.hex()
-    found: str = chains.nodes[chain].rpc("eth_call", {"to": f"0x{token.address.hex()}", "data": data})
-    return int(found, 16)
-
-
-def test_contract_pays_on_the_answer(app: Flask, chains: Chains, watching: Watching) -> None:
-    """Every kind of refund, with the validators of one chain replaced between signatures and call."""
-    plan = Plan(START)
-    sends = [plan.new(like, receiver=USERS[3]) for like in plan.every_kind() if not like.native]
-    signed = {send.text: plan.prepared(FIRST_TURN + number % 3, send) for number, send in enumerate(sends)}
-    rotates = max(signed.values()) + 2
-    plan.rotate(rotates)
-    for send in sends:
-        if send.chain == LEFT:
-            plan.sign(rotates + 2, send)
-    called: dict[str, tuple[Call, int]] = {}
-    before_rotation: set[int] = set()
-    for turn in played(app, chains, watching, plan):
-        numbers = statuses(app, sends)
-        if turn == rotates - 1:
-            before_rotation = set(numbers.values())
-        if turn == rotates:
-            assert {numbers[send.text] for send in sends if send.chain == LEFT} == {7}
-        if turn < rotates + 2 or called:
-            continue
-        assert set(numbers.values()) == {8}
+def test_send_of_orphaned_block_is_retracted(app: Flask, chains: Chains, watching: Watching) -> None:
+    """Its transaction is mined again, with another time and so in another block; another one is not."""
+    plan, node = Plan(START), chains.nodes[LEFT]
+    stays, goes = (plan.new(like) for like in plan.every_kind()[:4:3])
+    node.mine(plan.time(FIRST_TURN))
+    below = node.snapshot()
+    for branch, sends in enumerate(([stays, goes], [stays])):
         for send in sends:
-            call = withdraw_of(status(app, send), send)
-            called[send.text] = call, balance(chains, send.chain, send.token, send.sender)
-            plan.call(turn + 1, send.chain, call)
-    assert before_rotation == {8}
-    assert set(statuses(app, sends).values()) == {Status.TRANSFER_REFUNDED}
-    gained: dict[tuple[int, Contract], int] = {}
-    for send in sends:
-        place = send.chain, send.token
-        gained[place] = gained.get(place, 0) + send.amount
-    for (chain, token), amount in gained.items():
-        had = {called[send.text][1] for send in sends if (send.chain, send.token) == (chain, token)}
-        assert [balance(chains, chain, token, USERS[0]) - each for each in had] == [amount]
+            send.call().send(node)
+        for more in range(1, 3 + branch):
+            node.mine(plan.time(FIRST_TURN + more) + branch)
+        assert watching.poll(LEFT), watching.faults
+        expected = {send.text: Status.TRANSFER_SUBMITTING if send in sends else 0 for send in plan.sends}
+        assert statuses(app, plan.sends) == expected
+        if not branch:
+            node.revert(below)
 
 
 def test_pools_and_validators_follow_the_logs(

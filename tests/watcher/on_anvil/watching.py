@@ -17,8 +17,6 @@ from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
-from app.watcher.rpc.sizes import Size
-from app.watcher.rules.steps import ChainReadings
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
 from app.watcher.services.readings import follow_terms
@@ -37,7 +35,6 @@ class Watching:
 
     app: Flask
     urls: Urls
-    window: int | None = None
     seconds: float = 0.0
     readers: dict[int, Reader] = field(default_factory=dict)
     troubles: list[tuple[int, Trouble]] = field(default_factory=list)
@@ -62,9 +59,6 @@ class Watching:
 
     def _nodes(self, chain: ChainId) -> Nodes:
         nodes = [Node(name, chain, Client(url, seconds=5.0)) for name, url in self.urls[chain]]
-        if self.window is not None:
-            for node in nodes:
-                node.blocks = Size(self.window, self.window)
         return Nodes(nodes, self.monotonic, lambda trouble: self.troubles.append((chain, trouble)))
 
     def stop(self) -> None:
@@ -73,15 +67,6 @@ class Watching:
             give(part_of(self.app, Database), reader.lease)
             reader.view.nodes.close()
         self.readers.clear()
-
-    @property
-    def runs(self) -> bool:
-        """Whether it was started."""
-        return bool(self.readers)
-
-    def readings(self, chain: int) -> ChainReadings:
-        """How far it has read."""
-        return self.readers[chain].view.readings
 
     def poll(self, chain: int) -> bool:
         """One poll; whether it went well."""
@@ -92,33 +77,3 @@ class Watching:
             self.faults.append(f"{chain}: {fault}")
             return False
         return True
-
-    def background(self, chain: int) -> bool:
-        """One piece of backfill or of rereading; whether there was one."""
-        self.seconds += SECONDS
-        try:
-            return self.readers[chain].background() is not None
-        except RpcFault as fault:
-            self.faults.append(f"{chain}: {fault}")
-            return True
-
-    def caught_up(self, chain: int, head: str) -> bool:
-        """Whether the newest block of the node is the last one read, and nothing is to be backfilled."""
-        live_to = self.readings(chain).live_to
-        return live_to is not None and live_to.hash == head and not self.backfilling(chain)
-
-    def backfilling(self, chain: int) -> bool:
-        """Whether blocks below the live reading are still to be read."""
-        readings = self.readings(chain)
-        done = -1 if readings.backfilled_to is None else readings.backfilled_to
-        return readings.live_from is not None and readings.live_from > done + 1
-
-    def settle(self, chain: int, head: str, tries: int = 200) -> None:
-        """Poll until the newest block is read and all below it, and what is final was reread."""
-        for _ in range(tries):
-            self.poll(chain)
-            while self.background(chain):
-                pass
-            if self.caught_up(chain, head):
-                return
-        raise AssertionError(f"chain {chain} does not get to its head: {self.faults[-5:]}")
