@@ -40,28 +40,22 @@ def expect_complete(watched: Watched) -> None:
     watched.expect_undisturbed()
 
 
-def test_two_urls_prove_each_other(watched: Watched) -> None:
-    watched.add_urls(1)
-    fill(watched.chain, random.Random(1))
+@pytest.mark.parametrize(
+    ("urls", "receipts", "proven_to"),
+    [
+        pytest.param(2, True, 54, id="two URLs prove each other"),
+        pytest.param(1, True, 54, id="headers prove what one URL returned"),
+        pytest.param(1, False, None, id="without receipts nothing is proven"),
+    ],
+)
+def test_final_blocks_are_reread(watched: Watched, urls: int, receipts: bool, proven_to: int | None) -> None:
+    watched.add_urls(urls - 1)
+    watched.nodes[0].receipts = receipts
+    fill(watched.chain, random.Random(urls))
     watched.settle(watched.reader())
-    stored = watched.row
-    assert stored.proven_to == stored.reread_to == 54
+    assert (watched.row.reread_to, watched.row.proven_to) == (54, proven_to)
     assert watched.missed == []
-    assert "eth_getBlockReceipts" not in watched.nodes[0].calls
-
-
-def test_headers_prove_a_single_url(watched: Watched) -> None:
-    fill(watched.chain, random.Random(2))
-    watched.settle(watched.reader())
-    assert watched.row.proven_to == 54
-    assert "eth_getBlockReceipts" in watched.nodes[0].calls
-
-
-def test_without_receipts_rereads_prove_nothing(watched: Watched) -> None:
-    watched.nodes[0].receipts = False
-    fill(watched.chain, random.Random(3))
-    watched.settle(watched.reader())
-    assert (watched.row.reread_to, watched.row.proven_to) == (54, None)
+    assert ("eth_getBlockReceipts" in watched.nodes[0].calls) == (urls == 1)
 
 
 def test_second_url_without_old_logs_confirms(watched: Watched) -> None:
@@ -72,9 +66,8 @@ def test_second_url_without_old_logs_confirms(watched: Watched) -> None:
     assert unmatched(watched) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_logs_omitted_at_head_are_found(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
+def test_logs_omitted_at_head_are_found(watched: Watched) -> None:
+    rng = random.Random(0)
     (node,) = watched.nodes
     node.receipts = False
     node.omit = lambda log: int(log["blockNumber"], 16) > node.head - 3 and rng.random() < 0.6
@@ -89,10 +82,10 @@ def test_logs_omitted_at_head_are_found(watched: Watched, seed: int) -> None:
     expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_other_url_finds_omitted_logs(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
-    watched.nodes.append(FakeNode(watched.chain, receipts=rng.random() < 0.5))
+@pytest.mark.parametrize("receipts", [True, False])
+def test_other_url_finds_omitted_logs(watched: Watched, receipts: bool) -> None:
+    rng = random.Random(receipts)
+    watched.nodes.append(FakeNode(watched.chain, receipts=receipts))
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
@@ -104,9 +97,8 @@ def test_other_url_finds_omitted_logs(watched: Watched, seed: int) -> None:
     expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_headers_find_omitted_logs(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
+def test_headers_find_omitted_logs(watched: Watched) -> None:
+    rng = random.Random(2)
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
@@ -114,16 +106,6 @@ def test_headers_find_omitted_logs(watched: Watched, seed: int) -> None:
     stored = watched.row
     assert sum(miss.missing for miss in watched.missed) == sum(omit.gone.values()) > 0
     assert stored.proven_to == stored.live_to - 6
-    expect_complete(watched)
-
-
-def test_omitting_second_url_costs_nothing(watched: Watched) -> None:
-    rng = random.Random(5)
-    watched.add_urls(1)
-    watched.nodes[1].omit = leaves_out(rng)
-    fill(watched.chain, rng)
-    watched.settle(watched.reader())
-    assert watched.missed == []
     expect_complete(watched)
 
 

@@ -72,30 +72,23 @@ def test_unmatched_chain_is_not_proven(watched: Watched) -> None:
 
 def test_unmatched_chain_costs_little(watched: Watched) -> None:
     """In four hours at most a few times as many requests as there are blocks in a proof."""
-    mine(watched, 300)
+    mine(watched, 100)
     node = watched.nodes[0]
     node.behaviours = [receipts(lambda number: True, one_more)]
     reader = watched.reader()
     node.calls.clear()
-    for _ in range(4 * 90):
-        watched.time.go(40)
+    for _ in range(4 * 30):
+        watched.time.go(120)
         reader.poll()
         reader.background()
-    assert 10 < node.calls.count("eth_getBlockReceipts") < 3000
+    assert 10 < node.calls.count("eth_getBlockReceipts") < 1000
     node.behaviours = []
-    for _ in range(2 * 90):
-        watched.time.go(40)
+    for _ in range(2 * 30):
+        watched.time.go(120)
         reader.poll()
         reader.background()
-    assert watched.row.proven_to == 300 - 6
+    assert watched.row.proven_to == 100 - 6
     assert unmatched(watched) == []
-
-
-def test_blocks_without_matches_stay_unproven(watched: Watched) -> None:
-    mine(watched)
-    watched.nodes[0].behaviours = [receipts(lambda number: number >= 20, one_more)]
-    watched.settle(watched.reader())
-    expect(watched, range(20, BLOCKS - 5))
 
 
 def test_block_is_proven_when_receipts_match_later(watched: Watched) -> None:
@@ -106,17 +99,6 @@ def test_block_is_proven_when_receipts_match_later(watched: Watched) -> None:
     expect(watched, [20, 54])
     watched.nodes[0].behaviours = []
     again(watched, reader)
-    expect(watched, [])
-
-
-def test_block_is_proven_after_a_restart(watched: Watched) -> None:
-    mine(watched)
-    watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
-    watched.settle(watched.reader())
-    watched.settle(watched.reader())
-    expect(watched, [20])
-    watched.nodes[0].behaviours = []
-    watched.settle(watched.reader())
     expect(watched, [])
 
 
@@ -166,7 +148,7 @@ def test_refused_receipts_are_requested_again_soon(watched: Watched) -> None:
     assert watched.row.proven_to == BLOCKS - 6
 
 
-@pytest.mark.parametrize("nth", [2, 3, 7])
+@pytest.mark.parametrize("nth", [2, 7])
 def test_receipts_that_are_refused_now_and_then(watched: Watched, nth: int) -> None:
     mine(watched)
     busy = refused_calls("too many requests", when=lambda call: call["method"] == "eth_getBlockReceipts")
