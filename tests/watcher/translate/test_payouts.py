@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,12 @@ from tests.watcher.translate.kit import (
 
 TERMS = ONE
 AT = ID_OF_LOG
+OF_LOG: dict[str, Any] = {
+    "at": header(100).at, "chain_id": HERE,
+    "block": BlockNumber(100), "block_hash": block_hash(100), "log_index": 4,
+}  # fmt: skip
+"""What each event of that log has."""
+
 PAID_AT = f"1:{block_hash(120)}:{tx_hash('later')}:2"
 
 
@@ -73,12 +80,8 @@ def test_foreign_payout_is_released_at_once(given: Log) -> None:
     assert first.events == [
         TransferReleased(
             id=AT,
-            at=header(100).at,
             transfer_id=ID,
-            chain_id=HERE,
-            block=BlockNumber(100),
-            block_hash=block_hash(100),
-            log_index=4,
+            **OF_LOG,
             dst_tx_hash=tx_hash("one"),
             amount=7,
         )
@@ -99,12 +102,8 @@ def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
     [completed] = then.events
     assert completed == RefundCompleted(
         id=f"{AT}:refund.completed",
-        at=header(100).at,
         transfer_id=ID,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         tx_hash=tx_hash("one"),
     )
     assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
@@ -120,11 +119,7 @@ def test_withdraw_without_transfer_is_a_providers(refid: bytes) -> None:
     assert isinstance(used, WithdrawDone) and used.ref_id is None
     assert event == LiquidityWithdrawn(
         id=AT,
-        at=header(100).at,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         symbol="USDT",
         amount=7,
         withdraw_id=PAYOUT,
@@ -144,11 +139,7 @@ def test_paid_or_queued_withdraw_uses_id(
     ]
     assert used == WithdrawDone(
         id=f"{AT}:withdraw.done",
-        at=header(100).at,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         withdraw_id=WITHDRAW_ID,
         ref_id=ref_id,
     )
@@ -177,12 +168,8 @@ def test_queued_release_is_released_when_executed(given: Log) -> None:
     assert first.events == [
         TransferDelayed(
             id=AT,
-            at=header(100).at,
             transfer_id=ID,
-            chain_id=HERE,
-            block=BlockNumber(100),
-            block_hash=block_hash(100),
-            log_index=4,
+            **OF_LOG,
             dst_tx_hash=tx_hash("one"),
             delayed_id="0x" + PAYOUT.hex(),
         )
