@@ -136,15 +136,3 @@ def test_long_and_hostile_words_are_read_quickly(words: str) -> None:
     for _ in range(10):
         assert refusal(words) == Other()
     assert time.process_time() - began < 5
-
-
-def test_words_are_shown_with_what_to_do() -> None:
-    assert str(fault_of("nope", -32601, method="eth_getLogs")) == (
-        "eth_getLogs is switched off at this URL (nope): use another URL, or another plan of its provider"
-    )
-    assert str(fault_of("", None, 401)) == (
-        "access refused (HTTP 401): check the key in the URL and the addresses that it allows, "
-        "or use another URL"
-    )
-    assert str(fault_of("slow down", 0, 429)) == "HTTP 429: slow down"
-    assert len(str(fault_of("x" * READ_CHARACTERS, 0))) < 250
