@@ -54,11 +54,6 @@ def live(watched: Watched, rng: random.Random) -> None:
     watched.settle(reader)
 
 
-def same_as_undisturbed(watched: Watched) -> None:
-    assert watched.row.reread_to == watched.chain.head.number - 6
-    watched.expect_undisturbed()
-
-
 @pytest.mark.parametrize("lives", few_or_many(2, 60))
 def test_false_values_change_no_answer(app: Flask, lives: int) -> None:
     """Some answers of one URL are changed, in a way that chance chooses."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from contextlib import suppress
-from itertools import count
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -19,9 +15,6 @@ from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
 from app.values.codes import TransferHistoryStatus as Status
 from app.watcher.loop.reader import Reader
-from app.watcher.rpc.faults import RpcFault
-from tests.amounts import few_or_many
-from tests.feed.services.world import forget_events
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import (
     ELSEWHERE,
@@ -229,60 +222,3 @@ def test_reports_of_unwatched_contract_stay(watched: Watched) -> None:
     prove(watched, watched.reader())
     assert watched.status(1) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     is_proven(watched)
-
-
-@pytest.mark.parametrize("histories", few_or_many(1, 100))
-def test_single_faulty_url_changes_no_answer(app: Flask, histories: int) -> None:
-    """Whatever it leaves out, invents and alters."""
-    for seed in range(histories):
-        forget_events(app)
-        read_from_faulty_url(Watched(app), seed)
-
-
-def read_from_faulty_url(watched: Watched, seed: int) -> None:
-    rng, (node,) = random.Random(seed), watched.nodes
-    numbers, unpaid = count(1), list[int]()
-
-    def mine() -> None:
-        watched.chain.mine(*some_logs(rng, next(numbers), unpaid))
-
-    for _ in range(40):
-        mine()
-    node.omit = lambda log: random.Random(f"{seed} {log['data']}").random() < 0.2
-    node.invent = {n: some_logs(rng, rng.randrange(60), [n]) for n in range(1, 40) if rng.random() < 0.2}
-    true, false = relay(rng.randrange(40)).data, relay(rng.randrange(40)).data
-    node.change = replaces(true, false)
-    reader = watched.reader()
-    for _ in range(rng.randrange(40)):
-        watched.time.go(100)
-        with suppress(RpcFault):
-            rng.choice([reader.poll, reader.background, reader.reread, reader.prove])()
-        if rng.random() < 0.1:
-            reader = watched.reader()
-        if rng.random() < 0.2:
-            mine()
-    watched.chain.mine_many(12)
-    watched.settle(reader)
-    assert watched.row.proven_to == watched.chain.head.number - 6
-    node.omit, node.invent, node.change = (lambda _log: False), {}, lambda _method, result: result
-    watched.expect_undisturbed()
-
-
-def some_logs(rng: random.Random, number: int, unpaid: list[int]) -> list[FakeLog]:
-    """What a block may hold.
-
-    :param unpaid: payouts in the delay queue.
-    """
-    tx = f"payout {number}"
-    paid = [executed(unpaid.pop(rng.randrange(len(unpaid))))] if unpaid and rng.random() < 0.5 else []
-    kinds: list[list[FakeLog]] = [
-        [],
-        [send(number)],
-        [relay(number)],
-        [queued(number, tx), relay(number, tx=tx)],
-        [liquidity(number, 5), ELSEWHERE],
-    ]
-    chosen = rng.sample(kinds, 1) + rng.sample(kinds[:2], 1)
-    if kinds[3] in chosen:
-        unpaid.append(number)
-    return [log for kind in (paid, *chosen) for log in kind]

@@ -1,4 +1,7 @@
-"""What is final is read again: omissions are found, whoever makes them, and what is reported is proven."""
+"""What is final is read again: omissions are found, whoever makes them, and what is reported is proven.
+
+A range of a backfill is requested of a second provider before it is stored.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from app.watcher.loop.backfill import read_range
+from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import ELSEWHERE, NAMES, Watched, liquidity, relay, send
-from tests.watcher.loop.proven import mine, unmatched
+from tests.watcher.loop.proven import mine, payouts_of, unmatched
 
 
 def fill(chain: FakeChain, rng: random.Random, blocks: int = 60) -> None:
@@ -138,3 +143,44 @@ def test_deep_invented_log_is_taken_back(watched: Watched) -> None:
     assert [(miss.missing, miss.surplus) for miss in watched.missed] == [(0, 1), (0, 1)]
     assert watched.row.stopped is None
     assert watched.row.proven_to == 194
+
+
+def begun(watched: Watched, urls: int) -> Reader:
+    """A reader that has read the newest blocks; a payout is in those of its backfill."""
+    payouts_of(watched, 7)
+    watched.add_urls(urls - 1)
+    watched.chain.mine(relay(7))
+    watched.chain.mine_many(30)
+    reader = watched.reader()
+    reader.poll()
+    return reader
+
+
+def test_equal_answers_of_providers_are_agreed(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    fetched = read_range(reader.view)
+    assert fetched is not None and fetched.logs and fetched.agreed
+    reader.background()
+    assert reader.view.readings.doubts == {}
+
+
+@pytest.mark.parametrize("urls", [1, 2])
+def test_range_read_from_one_provider_is_not_agreed(watched: Watched, urls: int) -> None:
+    reader = begun(watched, urls)
+    watched.nodes[-1].omit = lambda _log: urls > 1
+    fetched = read_range(reader.view)
+    assert fetched is not None and not fetched.agreed
+
+
+def test_log_that_one_provider_lacks_is_in_doubt(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    watched.nodes[1].omit = lambda _log: True
+    reader.background()
+    assert len(reader.view.readings.doubts) == 1
+
+
+def test_range_is_compared_after_outage(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    watched.nodes[1].fault = lambda _body: (500, {}, b"")
+    fetched = read_range(reader.view)
+    assert fetched is not None and fetched.logs and not fetched.agreed

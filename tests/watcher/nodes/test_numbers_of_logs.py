@@ -192,10 +192,10 @@ def test_log_that_is_returned_twice_counts_once(watched: Watched) -> None:
     expect(watched)
 
 
-@pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
-def test_omitted_logs_are_found_by_other_count(watched: Watched, count: Count) -> None:
+def test_omitted_logs_are_found_by_other_count(watched: Watched) -> None:
     mine(watched)
-    watched.nodes.append(FakeNode(watched.chain, behaviours=[counting(watched.chain, count)]))
+    count = counting(watched.chain, COUNTS["in the transaction"])
+    watched.nodes.append(FakeNode(watched.chain, behaviours=[count]))
     watched.nodes[0].omit = leaves_out(liquidity(1, 100), queued(8, ""))
     watched.settle(watched.reader())
     differences = [(each.missing, each.surplus) for each in watched.missed]

@@ -294,8 +294,11 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
     watched.expect_undisturbed()
 
 
-@pytest.mark.parametrize("limited", [page(429), page(429, retry_after="2")], ids=["no pause", "a pause"])
-@pytest.mark.parametrize(("allowed", "seconds"), [(1, 1), (2, 1), (5, 10)])
+@pytest.mark.parametrize(
+    ("allowed", "seconds", "limited"),
+    [(1, 1, page(429)), (2, 1, page(429, retry_after="2")), (5, 10, page(429))],
+    ids=["one", "two, with a pause", "five in ten"],
+)
 def test_few_requests_a_second_are_enough(
     watched: Watched, allowed: int, seconds: int, limited: Behaviour
 ) -> None:
@@ -317,3 +320,30 @@ def test_few_requests_a_second_are_enough(
         if is_read(watched):
             break
     assert is_read(watched)
+
+
+LATE = 5
+"""Blocks."""
+
+
+@pytest.mark.parametrize(
+    ("urls", "most", "words"),
+    [(1, LATE, "block range extends beyond current head block"), (2, 0, "indexing is in progress")],
+)
+def test_chain_is_read_as_far_as_its_logs_are(watched: Watched, urls: int, most: int, words: str) -> None:
+    def is_late(call: Call) -> bool:
+        newest = watched.chain.head.number - LATE
+        return is_logs(call) and int(call["params"][0]["toBlock"], 16) > newest
+
+    watched.add_urls(urls - 1)
+    watched.chain.mine_many(30)
+    watched.nodes[0].behaviours = [refused_calls(words, when=is_late)]
+    reader = watched.reader()
+    for number in range(10):
+        watched.chain.mine(send(number))
+        for _ in range(4):
+            watched.turn(reader)
+        assert watched.chain.head.number - watched.row.live_to == most
+    watched.nodes[0].behaviours = []
+    watched.settle(reader)
+    watched.expect_undisturbed()
