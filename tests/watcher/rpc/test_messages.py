@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -50,8 +50,7 @@ MEANINGS: dict[str, tuple[Callable[[], Refusal], type[RpcFault], bool]] = {
 """What each means, the fault that it is, and whether a smaller request may be answered."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A row.
 
     :param source: who writes so, and where it was found. ``made up`` are words in which others may put it.
@@ -69,23 +68,15 @@ def _number(text: str) -> int | None:
     return int(text) if text else None
 
 
-def _read() -> list[Message]:
-    with Path(__file__).with_name("messages.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [
-            Message(
-                row["meaning"],
-                _number(row["blocks"]),
-                _number(row["status"]),
-                _number(row["code"]),
-                row["source"],
-                row["message"],
-            )
-            for row in rows
-        ]
-
-
-MESSAGES = _read()
+with Path(__file__).with_name("messages.tsv").open(encoding="utf-8", newline="") as lines:
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    MESSAGES = [
+        Message(
+            row["meaning"], _number(row["blocks"]), _number(row["status"]), _number(row["code"]),
+            row["source"], row["message"],
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def _named(each: Message) -> str:
