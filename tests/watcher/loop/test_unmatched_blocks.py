@@ -97,10 +97,10 @@ def test_unmatched_chain_costs_little(watched: Watched) -> None:
 
 def test_block_is_proven_when_receipts_match_later(watched: Watched) -> None:
     mine(watched)
-    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 54), one_more)]
+    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 34), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(watched, [20, 54])
+    expect(watched, [20, 34])
     watched.nodes[0].behaviours = []
     again(watched, reader)
     expect(watched, [])
@@ -185,10 +185,10 @@ def test_log_that_its_filter_lacks_stays(watched: Watched) -> None:
 
 def test_reorganisation_forgets_them(watched: Watched) -> None:
     mine(watched)
-    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 50), one_more)]
+    watched.nodes[0].behaviours = [receipts(lambda number: number in (20, 30), one_more)]
     reader = watched.reader()
     watched.settle(reader)
-    expect(watched, [20, 50])
+    expect(watched, [20, 30])
     watched.nodes[0].behaviours = [receipts(lambda number: number == 20, one_more)]
     watched.chain.reorg(15)
     watched.settle(reader)

@@ -144,6 +144,7 @@ def test_retry_after_counts_with_any_status(status: int) -> None:
         (answering(200, {"error": {"message": "query returned more than 10000 results"}}), TWO, TooLarge),
         (answering(200, {"id": 1, "result": 1}), TWO, Garbled),
         (answering(200, [{"id": 1, "result": 1}]), TWO, Garbled),
+        (answering(200, [{"id": 1, "result": 1}, {"id": 1, "result": 2}]), TWO, Garbled),
         (answering(200, [{"id": 7, "result": 1}]), ONE, Garbled),
         (answering(200, [{"id": True, "result": 1}]), ONE, Garbled),
         (answering(200, ["0x1"]), ONE, Garbled),

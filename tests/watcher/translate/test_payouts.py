@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.network.rules.watch_terms import KnownSend
 from app.transfers.rules.events.contract_ids import pool_withdraw_id
 from app.transfers.rules.events.event_types import (
     Event,
@@ -19,9 +20,13 @@ from app.transfers.rules.events.event_types import (
     TransferReleased,
     WithdrawDone,
 )
-from app.values.identifiers import BlockNumber, TransferId
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.contracts import decode
+from app.watcher.rules.logs.payouts import Payment, payout_of
 from app.watcher.rules.logs.translation import translate
+from app.watcher.rules.logs.values import Mint, Withdrawn
 from app.watcher.rules.steps import WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
@@ -108,6 +113,23 @@ def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
     )
     assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
     assert but_ids(translated(given, read_to=112).events) == [submitted, completed]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "dst", "payment"),
+    [
+        (withdrawn(HERE), SendKind.DEPOSIT, THERE, Payment.REFUND),
+        (withdrawn(HERE), SendKind.BURN, THERE, Payment.RELEASE),
+        (mint(HERE), SendKind.DEPOSIT, THERE, Payment.RELEASE),
+        (mint(HERE), SendKind.BURN, THERE, Payment.REFUND),
+        (mint(HERE), SendKind.BURN, HERE, Payment.RELEASE),
+    ],
+)
+def test_send_decides_what_its_chain_pays(given: Log, kind: SendKind, dst: ChainId, payment: Payment) -> None:
+    said = decode(given)
+    assert isinstance(said, Withdrawn | Mint)
+    paid = payout_of(said, HERE, KnownSend(kind, dst))
+    assert paid is not None and paid.payment is payment
 
 
 SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
