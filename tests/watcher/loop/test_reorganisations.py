@@ -22,7 +22,7 @@ def test_reorg_retracts_orphaned_blocks(watched: Watched, depth: int) -> None:
     for number in range(DEEPEST):
         chain.mine(send(number + 1))
         reader.poll()
-    chain.reorg(depth, [()] * (depth + 1))
+    chain.reorg(depth, [()] * (depth + 4))  # so deep that what waits for its depth is due
     watched.settle(reader)
     standing = {str(number + 1) for number in range(DEEPEST - depth)}
     assert set(watched.answers) - {"pools"} == standing
