@@ -9,7 +9,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.cli.watch import Progress, done_of
+from app.cli.watch import Progress, done_of, line
 from app.db.database import Database
 from app.db.engine import writing
 from app.http.application import part_of
@@ -104,6 +104,10 @@ def test_watcher_does_not_start_without_database(open_app: OpenApp, monkeypatch:
 
 def test_check_or_status(open_app: OpenApp) -> None:
     assert run(open_app, {}, "--check", "--status").exit_code == 2
+
+
+def test_line_shows_hours_of_backfill() -> None:
+    assert line(0, 10_000_000, 100).endswith(" 0% 100 blocks/s 27 h 46 min left")
 
 
 class Terminal(io.StringIO):

@@ -16,7 +16,7 @@ from app.watcher.rules.proofs import EMPTY_ROOT
 from tests.watcher.fake_node import Behaviour, FakeNode
 from tests.watcher.kit import NAMES, Watched, executed, leaves_out, queued, relay, send
 from tests.watcher.loop.proven import BLOCKS, again, expect, level, mine, payouts_of, unmatched
-from tests.watcher.nodes.behaviours import blocks, receipts, refused_calls
+from tests.watcher.nodes.behaviours import blocks, every_block, receipts, refused_calls
 
 Receipts = list[dict[str, Any]]
 
@@ -46,6 +46,7 @@ WRONG = {
     "is null": lambda _: None,
     "is empty": lambda _: [],
     "is malformed": lambda receipts: [{"status": "0x1"}],
+    "is a list of nothing": lambda receipts: [None],
 }
 
 
@@ -264,6 +265,17 @@ def test_header_that_gives_its_hash_decides(watched: Watched, wrong: int) -> Non
     watched.nodes[wrong].behaviours = [blocks("0x14", lambda _block: {"gasUsed": "0x1"})]
     watched.settle(watched.reader())
     expect(watched, [])
+
+
+def test_headers_that_stop_giving_their_hash_are_noted(watched: Watched) -> None:
+    mine(watched)
+    reader = watched.reader()
+    watched.settle(reader)
+    watched.nodes[0].behaviours = [every_block(lambda _block: {"gasUsed": "0x1"})]
+    mine(watched, 12)
+    again(watched, reader)
+    reader.faults.write(reader.lease)
+    assert "a hard fork may have added a field" in watched.row.fault
 
 
 @pytest.mark.parametrize("voice", ["one", "another"])

@@ -163,7 +163,7 @@ def live_through(watched: Watched, wrongs: Wrongs) -> None:
     watched.settle(reader)
     for name, behaviour in wrongs:
         watched.nodes[0].behaviours = [behaviour]
-        for _ in range(2):
+        for _ in range(3):
             watched.chain.mine(send(1000 + watched.chain.head.number * 10))
             reader.since_reread, reader.verified_at = 100, 0
             watched.turn(reader)
@@ -203,7 +203,7 @@ def wrongs_of(kind: str, values: int) -> Wrongs:
     method, _, tag = kind.partition(" ")
     paths = FIELDS.get(method) or (OF_ANSWERS if kind == "answers" else OF_ERRORS)
     for path in paths:
-        for name in itertools.islice(names, values):
+        for name in itertools.islice(names, values if method in FIELDS else min(3 * values, len(MUTATIONS))):
             value = MUTATIONS[name]
             if method in FIELDS:
                 behaviour = in_results(method, path, value, tag)

@@ -150,6 +150,7 @@ def test_retry_after_counts_with_any_status(status: int) -> None:
         (answering(200, ["0x1"]), ONE, Garbled),
         (answering(200, "0x1"), ONE, Garbled),
         (answering(200, b"\xff\xfe"), ONE, Garbled),
+        (answering(200, {"id": 1, "result": 1}, content_encoding="secret"), ONE, Garbled),
     ],
 )
 def test_invalid_answer_raises_fault(node: Client, calls: list[Call], fault: type[RpcFault]) -> None:

@@ -156,7 +156,9 @@ def test_no_value_of_a_field_raises(values: Header, recorded: dict[str, Any]) ->
 
 @given(
     st.binary(max_size=120),
-    st.sampled_from([b"", b"\xc0", b"\xf8\x41", b"\xff" * 9, b"\xcc" + b"\xc1\x01" * 6]),
+    st.sampled_from(
+        [b"", b"\xc0", b"\xf8\x41", b"\xff" * 9, b"\xcc" + b"\xc1\x01" * 6, b"\xc6" + b"\x01" * 6]
+    ),
 )
 def test_no_extra_data_raises(end: bytes, prefix: bytes) -> None:
     extra = "0x" + (b"\0" * 32 + prefix + end).hex()
