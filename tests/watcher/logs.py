@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from eth_abi import encode
@@ -64,6 +65,7 @@ def topic_of(event: str) -> bytes:
     return keccak(text=f"{event.removesuffix('V1')}({SIGNATURES[event]})")
 
 
+@cache
 def block_hash(number: int, branch: str = "a") -> str:
     return "0x" + keccak(text=f"block {number} {branch}").hex()
 

@@ -49,10 +49,6 @@ def stored_of(*numbers: int) -> list[Header]:
     return [header(number) for number in numbers]
 
 
-def test_nothing_was_read_yet() -> None:
-    assert search([], Node(chain(9))) is None
-
-
 def test_fork_search_ends_at_unchanged_newest_hash() -> None:
     node = Node(chain(2000))
     assert search(stored_of(*range(1001)), node) is None
@@ -70,50 +66,43 @@ def test_fork_is_found_with_every_header_stored(depth: int) -> None:
     assert node.rounds <= 5 and node.headers <= 60
 
 
-def test_fork_is_found_with_few_headers_stored() -> None:
-    """What lies between two stored ones is read again, and what was reported of it is taken back."""
-    stored = stored_of(10, 20, 30, 40)
-    found = search(stored, Node(chain(41, fork=25)))
-    assert found == Fork(header(20), BlockNumber(21), block_hash(30), 19)
+FORKS: dict[str, tuple[Sequence[int], int, int | None, Fork | None]] = {
+    "nothing was read yet": ((), 9, None, None),
+    # What lies between two stored ones is read again, and what was reported of it is taken back.
+    "few headers are stored": (
+        (10, 20, 30, 40),
+        41,
+        25,
+        Fork(header(20), BlockNumber(21), block_hash(30), 19),
+    ),
+    "a parent narrows it": ((10, 20, 30, 40), 41, 30, Fork(header(29), BlockNumber(30), block_hash(30), 10)),
+    # No stored header between: no logs there. So nothing was reported of it that had to be taken back.
+    "a wide gap": ((10, 1500, 1510), 1520, 1499, Fork(header(10), BlockNumber(1500), block_hash(1500), 10)),
+    "below all that is stored": ((100, 105), 110, 90, Fork(None, BlockNumber(100), block_hash(100), 5)),
+    "at the first that is stored": (
+        (100, 105),
+        110,
+        100,
+        Fork(header(99), BlockNumber(100), block_hash(100), 5),
+    ),
+    "at the very first block": ((0, 1), 3, 0, Fork(None, BlockNumber(0), block_hash(0), 1)),
+    "the node lags by one": ((80, 90, 98, 100), 99, None, None),
+    "the node lags": ((80, 90, 98, 100), 97, None, None),
+    "the node lags behind all that is stored": ((98, 100), 50, None, None),
+    "a shorter branch": ((80, 90, 98, 100), 95, 85, Fork(header(80), BlockNumber(81), block_hash(90), 19)),
+    "a shorter branch from its end on": (
+        (80, 96, 100),
+        95,
+        95,
+        Fork(header(80), BlockNumber(81), block_hash(96), 19),
+    ),
+}
+"""The headers that are stored, the newest block of the node, where its branch begins, and what is found."""
 
 
-def test_parent_narrows_the_fork() -> None:
-    stored = stored_of(10, 20, 30, 40)
-    found = search(stored, Node(chain(41, fork=30)))
-    assert found == Fork(header(29), BlockNumber(30), block_hash(30), 10)
-
-
-def test_wide_gap_is_no_deep_fork() -> None:
-    """No stored header between: no logs there. So nothing was reported of it that had to be taken back."""
-    stored = stored_of(10, 5000, 5010)
-    found = search(stored, Node(chain(5020, fork=4999)))
-    assert found == Fork(header(10), BlockNumber(5000), block_hash(5000), 10)
-
-
-def test_fork_below_all_stored_headers_is_found() -> None:
-    stored = stored_of(100, 105)
-    found = search(stored, Node(chain(110, fork=90)))
-    assert found == Fork(None, BlockNumber(100), block_hash(100), 5)
-    found = search(stored, Node(chain(110, fork=100)))
-    assert isinstance(found, Fork) and found.ancestor == header(99)
-
-
-def test_fork_at_very_first_block() -> None:
-    found = search(stored_of(0, 1), Node(chain(3, fork=0)))
-    assert isinstance(found, Fork) and found.ancestor is None and found.from_block == 0
-
-
-def test_lagging_node_is_no_reorg() -> None:
-    for last in (50, 97, 99):
-        assert search(stored_of(80, 90, 98, 100), Node(chain(last))) is None
-    assert search(stored_of(98, 100), Node(chain(50))) is None
-
-
-def test_shorter_branch_is_a_reorganisation() -> None:
-    found = search(stored_of(80, 90, 98, 100), Node(chain(95, fork=85)))
-    assert found == Fork(header(80), BlockNumber(81), block_hash(90), 19)
-    found = search(stored_of(80, 96, 100), Node(chain(95, fork=95)))
-    assert isinstance(found, Fork) and found.replaced == block_hash(96)
+@pytest.mark.parametrize(("stored", "last", "fork", "found"), FORKS.values(), ids=list(FORKS))
+def test_fork_is_found(stored: Sequence[int], last: int, fork: int | None, found: Fork | None) -> None:
+    assert search(stored_of(*stored), Node(chain(last, fork))) == found
 
 
 def test_contradicting_node_is_refused() -> None:
@@ -141,7 +130,7 @@ def test_head_that_changes_is_unanswered() -> None:
 def test_random_forks_and_random_headers() -> None:
     """The search against looking at every block."""
     chance = random.Random(13)
-    for _ in range(400):
+    for _ in range(150):
         last = chance.randrange(1, 400)
         fork = chance.randrange(0, last + 3)
         stored = stored_of(

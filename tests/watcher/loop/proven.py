@@ -15,7 +15,7 @@ from tests.feed.services.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeChain, FakeLog
 from tests.watcher.kit import CHAIN, OTHER, Watched, send, sent_id
 
-BLOCKS = 60
+BLOCKS = 40
 
 
 def mine(watched: Watched, count: int = BLOCKS) -> None:

@@ -134,9 +134,8 @@ class World:
 
     def __post_init__(self) -> None:
         at = (datetime.fromtimestamp(START, UTC) - NOW).total_seconds()
-        for number in (PAID, INVENTED, *self.transfers):
-            event = sent(number, at, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12))
-            feed(self.watched.app, event)
+        of = {"src_chain_id": OTHER, "dst_chain_id": CHAIN, "amount": str(990 * 10**12)}
+        feed(self.watched.app, *(sent(number, at, **of) for number in (PAID, INVENTED, *self.transfers)))
         watched = self.watched
         if self.chain is Chain.NO_FILTERS:
             watched.chain.unfiltered = frozenset(range(1000))
@@ -192,8 +191,8 @@ class World:
 
     def goes_on(self) -> None:
         """All so far becomes final, is verified, and is older than what waits for other URLs."""
-        for _ in range(6):
-            self.mine(2)
+        for _ in range(3):
+            self.mine(4)
             self.polls()
         self.polls(2, seconds=500)
         self.mine(60)

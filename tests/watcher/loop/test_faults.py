@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -12,82 +11,27 @@ import pytest
 from flask import Flask
 
 from app.watcher.rpc.faults import RpcFault
+from tests.amounts import few_or_many
 from tests.feed.services.world import forget_events
-from tests.watcher.fake_node import Behaviour, Reply
-from tests.watcher.kit import KEY, NAMES, Watched, send
+from tests.watcher.fake_node import Behaviour
+from tests.watcher.kit import NAMES, Watched, send
 from tests.watcher.nodes.behaviours import is_logs, page, refused_calls
 
-JSON = {"Content-Type": "application/json"}
-
-
-def every(rng: random.Random, reply: Reply) -> Callable[[bytes], Reply | None]:
-    """Some requests are answered with this."""
-    return lambda _body: reply if rng.random() < 0.4 else None
-
-
-def some(rng: random.Random, method: str, change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
-    """Some answers to a method are changed."""
-    return lambda called, result: change(result) if called == method and rng.random() < 0.3 else result
-
-
-def other_hash(result: Any) -> Any:
-    return result and result | {"hash": f"0x{'ab' * 32}"}
-
-
-def other_parent(result: Any) -> Any:
-    return result and result | {"parentHash": f"0x{'cd' * 32}"}
-
-
-def twice(result: Any) -> Any:
-    return [*result, *result]
-
-
-def of_other_block(result: Any) -> Any:
-    return [log | {"blockNumber": "0xffff"} for log in result]
-
-
-def removed(result: Any) -> Any:
-    return [log | {"removed": True} for log in result]
-
-
-def of_another(result: Any) -> Any:
-    return [log | {"blockHash": f"0x{'ef' * 32}"} for log in result]
-
-
-def short(result: Any) -> Any:
-    return [{name: log[name] for name in list(log)[:4]} for log in result]
-
-
-REPLIES: dict[str, Reply] = {
-    "an error of the server": (500, {}, b"<html>oops</html>"),
-    "too often": (429, {"Retry-After": "7"}, b""),
-    "too often, in words": (
-        200,
-        JSON,
-        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rate limit"}}',
-    ),
-    "cut off": (200, JSON, b'[{"jsonrpc":"2.0","id":0,"resu'),
-    "nothing": (200, JSON, b""),
-    "a page": (200, JSON, b"<html>please sign in</html>"),
-    "a number": (200, JSON, b"7"),
-    "answers to nothing": (200, JSON, b'[{"jsonrpc":"2.0","id":99,"result":null}]'),
-    "elsewhere": (302, {"Location": KEY}, b""),
-    "no gzip": (200, {**JSON, "Content-Encoding": "gzip"}, b"no gzip at all"),
-}
-CHANGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "another chain": ("eth_chainId", lambda _result: "0x539"),
-    "another block": ("eth_getBlockByNumber", other_hash),
-    "another parent": ("eth_getBlockByNumber", other_parent),
-    "no block": ("eth_getBlockByNumber", lambda _result: None),
-    "no header": ("eth_getBlockByNumber", lambda result: result and {"number": result["number"]}),
-    "logs twice": ("eth_getLogs", twice),
-    "logs of elsewhere": ("eth_getLogs", of_other_block),
-    "logs removed": ("eth_getLogs", removed),
-    "logs of another block": ("eth_getLogs", of_another),
-    "logs in part": ("eth_getLogs", short),
-    "no logs": ("eth_getLogs", lambda _result: []),
-    "null for logs": ("eth_getLogs", lambda _result: None),
-}
+CHANGES: list[tuple[str, Callable[[Any], Any]]] = [
+    ("eth_chainId", lambda _result: "0x539"),
+    ("eth_getBlockByNumber", lambda result: result and result | {"hash": f"0x{'ab' * 32}"}),
+    ("eth_getBlockByNumber", lambda result: result and result | {"parentHash": f"0x{'cd' * 32}"}),
+    ("eth_getBlockByNumber", lambda _result: None),
+    ("eth_getBlockByNumber", lambda result: result and {"number": result["number"]}),
+    ("eth_getLogs", lambda logs: [*logs, *logs]),
+    ("eth_getLogs", lambda logs: [log | {"blockNumber": "0xffff"} for log in logs]),
+    ("eth_getLogs", lambda logs: [log | {"removed": True} for log in logs]),
+    ("eth_getLogs", lambda logs: [log | {"blockHash": f"0x{'ef' * 32}"} for log in logs]),
+    ("eth_getLogs", lambda logs: [{name: log[name] for name in list(log)[:4]} for log in logs]),
+    ("eth_getLogs", lambda _logs: []),
+    ("eth_getLogs", lambda _logs: None),
+]
+"""Changes of the results of a method."""
 
 
 def live(watched: Watched, rng: random.Random) -> None:
@@ -110,39 +54,23 @@ def live(watched: Watched, rng: random.Random) -> None:
     watched.settle(reader)
 
 
-def same_as_undisturbed(watched: Watched) -> None:
-    assert watched.row.reread_to == watched.chain.head.number - 6
-    watched.expect_undisturbed()
+@pytest.mark.parametrize("lives", few_or_many(6, 60))
+def test_false_values_change_no_answer(app: Flask, lives: int) -> None:
+    """Some answers of one URL to one method are changed, in a way that chance chooses."""
+    for life in range(lives):
+        forget_events(app)
+        rng, watched = random.Random(life), Watched(app)
+        watched.add_urls(life // 3 % 2)
+        changed = ("eth_getBlockByNumber", "eth_getLogs", "eth_chainId")[life % 3]
 
+        def change(method: str, result: Any, rng: random.Random = rng, changed: str = changed) -> Any:
+            changes = [each for of, each in CHANGES if of == changed]
+            return rng.choice(changes)(result) if method == changed and rng.random() < 0.3 else result
 
-@pytest.mark.parametrize("kind", REPLIES)
-def test_invalid_answers_change_nothing(watched: Watched, kind: str) -> None:
-    rng = random.Random(kind)
-    watched.nodes[0].fault = every(rng, REPLIES[kind])
-    live(watched, rng)
-    same_as_undisturbed(watched)
-
-
-@pytest.mark.parametrize(("urls", "kind"), [*zip(itertools.cycle((1, 2)), CHANGES, strict=False)])
-def test_false_values_change_no_answer(watched: Watched, urls: int, kind: str) -> None:
-    live_with_false_values(watched, kind, urls)
-
-
-@pytest.mark.slow
-def test_false_values_change_no_answer_of_any_url(app: Flask) -> None:
-    for kind in CHANGES:
-        for urls in (1, 2, 3):
-            forget_events(app)
-            live_with_false_values(Watched(app), kind, urls)
-
-
-def live_with_false_values(watched: Watched, kind: str, urls: int) -> None:
-    rng = random.Random(f"{kind} {urls}")
-    watched.add_urls(urls - 1)
-    method, change = CHANGES[kind]
-    watched.nodes[0].change = some(rng, method, change)
-    live(watched, rng)
-    same_as_undisturbed(watched)
+        watched.nodes[0].change = change
+        live(watched, rng)
+        assert watched.row.reread_to == watched.chain.head.number - 6
+        watched.expect_undisturbed()
 
 
 def test_next_url_serves_until_preferred_returns(watched: Watched) -> None:
@@ -171,11 +99,10 @@ def test_url_without_access_is_seldom_requested(watched: Watched, does: Behaviou
     watched.add_urls(1)
     watched.nodes[0].behaviours = [does]
     reader = watched.reader()
-    for second in range(58):
-        if second % 2:
-            watched.chain.mine(send(second))
+    for second in range(1, 59, 2):
+        watched.chain.mine(*([send(second)] if second % 6 == 1 else []))
         reader.poll()
-        watched.time.go(1)
+        watched.time.go(2)
     assert watched.row.live_to == 29
     assert watched.nodes[0].requests <= 10
     watched.nodes[0].behaviours = []

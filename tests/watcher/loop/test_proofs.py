@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
-from contextlib import suppress
-from itertools import count
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -19,14 +15,8 @@ from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
 from app.values.codes import TransferHistoryStatus as Status
 from app.watcher.loop.reader import Reader
-from app.watcher.queries import waiting_facts
-from app.watcher.rpc.faults import RpcFault
-from app.watcher.rules.steps import WaitingKind
-from tests.amounts import few_or_many
-from tests.feed.services.world import forget_events
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import (
-    CHAIN,
     ELSEWHERE,
     NAMES,
     Watched,
@@ -104,8 +94,13 @@ def test_omitted_delay_is_found_after_execution(watched: Watched, client: FlaskC
     is_proven(watched, (1, 1))
 
 
-@pytest.mark.parametrize("next_to", [ELSEWHERE, relay(8)], ids=["in a block of others", "next to a true one"])
-@pytest.mark.parametrize("always", [True, False], ids=["always", "at first"])
+@pytest.mark.parametrize(
+    ("next_to", "always"),
+    [
+        pytest.param(ELSEWHERE, True, id="in a block of others, always"),
+        pytest.param(relay(8), False, id="next to a true one, at first"),
+    ],
+)
 def test_invented_payout_is_retracted(
     database: Database, watched: Watched, next_to: FakeLog, always: bool
 ) -> None:
@@ -172,20 +167,6 @@ def test_omitted_rotation_is_found(database: Database, watched: Watched) -> None
     is_proven(watched, (1, 0))
 
 
-def test_altered_log_under_true_id(watched: Watched) -> None:
-    """With another amount and receiver."""
-    payouts_of(watched, 7, 8)
-    watched.chain.mine(relay(7))
-    node = watched.nodes[0]
-    node.change = replaces(relay(7).data, relay(8, 1).data)
-    reader = read(watched)
-    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_COMPLETED)
-    node.change = lambda _method, result: result
-    prove(watched, reader)
-    assert (watched.status(7), watched.status(8)) == (Status.TRANSFER_COMPLETED, Status.TRANSFER_SUBMITTING)
-    is_proven(watched, (1, 1))
-
-
 def test_false_delay_is_corrected_after_execution(watched: Watched) -> None:
     """The execution is a true log. What it paid was reported by a false one."""
     payouts_of(watched, 7, 8)
@@ -241,75 +222,3 @@ def test_reports_of_unwatched_contract_stay(watched: Watched) -> None:
     prove(watched, watched.reader())
     assert watched.status(1) == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
     is_proven(watched)
-
-
-def test_two_honest_urls_are_never_corrected(database: Database, watched: Watched) -> None:
-    watched.add_urls(1)
-    watched.chain.mine(queued(7, "payout"), relay(7, tx="payout"), send(1))
-    watched.chain.mine(executed(7))
-    watched.chain.mine_many(120)
-    watched.settle(watched.reader())
-    is_proven(watched)
-    assert not {each.kind for each in _waiting(database)} & {WaitingKind.QUEUED, WaitingKind.EXECUTED}
-
-
-def _waiting(database: Database) -> Any:
-    with reading(database.engine) as connection:
-        return waiting_facts(connection, CHAIN)
-
-
-@pytest.mark.parametrize("histories", few_or_many(2, 100))
-def test_single_faulty_url_changes_no_answer(app: Flask, histories: int) -> None:
-    """Whatever it leaves out, invents and alters."""
-    for seed in range(histories):
-        forget_events(app)
-        read_from_faulty_url(Watched(app), seed)
-
-
-def read_from_faulty_url(watched: Watched, seed: int) -> None:
-    rng, (node,) = random.Random(seed), watched.nodes
-    numbers, unpaid = count(1), list[int]()
-
-    def mine() -> None:
-        watched.chain.mine(*some_logs(rng, next(numbers), unpaid))
-
-    for _ in range(40):
-        mine()
-    node.omit = lambda log: random.Random(f"{seed} {log['data']}").random() < 0.2
-    node.invent = {n: some_logs(rng, rng.randrange(60), [n]) for n in range(1, 40) if rng.random() < 0.2}
-    true, false = relay(rng.randrange(40)).data, relay(rng.randrange(40)).data
-    node.change = replaces(true, false)
-    reader = watched.reader()
-    for _ in range(rng.randrange(40)):
-        watched.time.go(100)
-        with suppress(RpcFault):
-            rng.choice([reader.poll, reader.background, reader.reread, reader.prove])()
-        if rng.random() < 0.1:
-            reader = watched.reader()
-        if rng.random() < 0.2:
-            mine()
-    watched.chain.mine_many(12)
-    watched.settle(reader)
-    assert watched.row.proven_to == watched.chain.head.number - 6
-    node.omit, node.invent, node.change = (lambda _log: False), {}, lambda _method, result: result
-    watched.expect_undisturbed()
-
-
-def some_logs(rng: random.Random, number: int, unpaid: list[int]) -> list[FakeLog]:
-    """What a block may hold.
-
-    :param unpaid: payouts in the delay queue.
-    """
-    tx = f"payout {number}"
-    paid = [executed(unpaid.pop(rng.randrange(len(unpaid))))] if unpaid and rng.random() < 0.5 else []
-    kinds: list[list[FakeLog]] = [
-        [],
-        [send(number)],
-        [relay(number)],
-        [queued(number, tx), relay(number, tx=tx)],
-        [liquidity(number, 5), ELSEWHERE],
-    ]
-    chosen = rng.sample(kinds, 1) + rng.sample(kinds[:2], 1)
-    if kinds[3] in chosen:
-        unpaid.append(number)
-    return [log for kind in (paid, *chosen) for log in kind]

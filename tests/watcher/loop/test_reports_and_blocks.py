@@ -48,25 +48,24 @@ def our_log(world: World, number: int) -> dict[str, Any]:
     return log
 
 
-def denied_later(world: World) -> int:
-    """A block with a payout that one of two URLs returns. The other one will deny it when it answers."""
+def id_of(log: dict[str, Any]) -> str:
+    """The id of the event of a log."""
+    return f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
+
+
+@pytest.mark.parametrize("same_id", [True, False])
+def test_report_of_suspended_payout_counts(watched: Watched, *, same_id: bool) -> None:
+    """One of two URLs returns a payout. The other one denies it as soon as it answers."""
+    world = World(watched, 2, Chain.NO_ROOTS)
     world.nodes[1].fault = lambda _body: (500, {}, b"")
     number = world.mine(1, PAYOUT)
     world.nodes[1].false[number] = FalseBlock((unrelated(number),), "false", lists=True)
     world.polls(1)
     assert world.status(PAID) == DELIVERED
-    return number
-
-
-@pytest.mark.parametrize("same_id", [True, False])
-def test_report_of_suspended_payout_counts(watched: Watched, *, same_id: bool) -> None:
-    world = World(watched, 2, Chain.NO_ROOTS)
-    number = denied_later(world)
     log, block = our_log(world, number), watched.chain.blocks[number]
-    id_of_log = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     fields = {"block": number, "amount": "990", "dst_tx_hash": log["transactionHash"]}
     same = released(PAID, block.at - NOW.timestamp(), chain_id=CHAIN, **fields)
-    result = feed(watched.app, same | ({"id": id_of_log} if same_id else {}))
+    result = feed(watched.app, same | ({"id": id_of(log)} if same_id else {}))
     assert (result.accepted, result.repeated) == ((0, 1) if same_id else (1, 0))
     world.nodes[1].fault = lambda _body: None
     world.polls(10, 2)
@@ -129,9 +128,8 @@ def test_wrong_amount_of_report_is_corrected(watched: Watched) -> None:
     number = world.watched.chain.head.number + 1
     world.mine(1, relay(PAID, tx="payout"))
     log = our_log(world, number)
-    name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
     false = released(PAID, AT, chain_id=CHAIN, block=number, amount="5", dst_tx_hash=log["transactionHash"])
-    feed(watched.app, false | {"id": name})
+    feed(watched.app, false | {"id": id_of(log)})
     world.goes_on()
     assert world.see().paid == {990}
     assert world.status(PAID) == DELIVERED
@@ -190,8 +188,7 @@ def test_wrong_block_of_report_is_corrected(watched: Watched, off: int) -> None:
     number = world.mine(1, relay(PAID, tx="payout"))
     world.mine()
     log = our_log(world, number)
-    name = f"{CHAIN}:{log['blockHash']}:{log['transactionHash']}:{int(log['logIndex'], 16)}"
-    fields = {"dst_tx_hash": log["transactionHash"], "id": name}
+    fields = {"dst_tx_hash": log["transactionHash"], "id": id_of(log)}
     feed(watched.app, released(PAID, AT, chain_id=CHAIN, block=number + off, amount="990") | fields)
     world.goes_on()
     world.polls(5)

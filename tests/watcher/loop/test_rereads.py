@@ -1,4 +1,7 @@
-"""What is final is read again: omissions are found, whoever makes them, and what is reported is proven."""
+"""What is final is read again: omissions are found, whoever makes them, and what is reported is proven.
+
+A range of a backfill is requested of a second provider before it is stored.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from app.watcher.loop.backfill import read_range
+from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import ELSEWHERE, NAMES, Watched, liquidity, relay, send
-from tests.watcher.loop.proven import mine, unmatched
+from tests.watcher.loop.proven import mine, payouts_of, unmatched
 
 
 def fill(chain: FakeChain, rng: random.Random, blocks: int = 60) -> None:
@@ -40,28 +45,22 @@ def expect_complete(watched: Watched) -> None:
     watched.expect_undisturbed()
 
 
-def test_two_urls_prove_each_other(watched: Watched) -> None:
-    watched.add_urls(1)
-    fill(watched.chain, random.Random(1))
+@pytest.mark.parametrize(
+    ("urls", "receipts", "proven_to"),
+    [
+        pytest.param(2, True, 54, id="two URLs prove each other"),
+        pytest.param(1, True, 54, id="headers prove what one URL returned"),
+        pytest.param(1, False, None, id="without receipts nothing is proven"),
+    ],
+)
+def test_final_blocks_are_reread(watched: Watched, urls: int, receipts: bool, proven_to: int | None) -> None:
+    watched.add_urls(urls - 1)
+    watched.nodes[0].receipts = receipts
+    fill(watched.chain, random.Random(urls))
     watched.settle(watched.reader())
-    stored = watched.row
-    assert stored.proven_to == stored.reread_to == 54
+    assert (watched.row.reread_to, watched.row.proven_to) == (54, proven_to)
     assert watched.missed == []
-    assert "eth_getBlockReceipts" not in watched.nodes[0].calls
-
-
-def test_headers_prove_a_single_url(watched: Watched) -> None:
-    fill(watched.chain, random.Random(2))
-    watched.settle(watched.reader())
-    assert watched.row.proven_to == 54
-    assert "eth_getBlockReceipts" in watched.nodes[0].calls
-
-
-def test_without_receipts_rereads_prove_nothing(watched: Watched) -> None:
-    watched.nodes[0].receipts = False
-    fill(watched.chain, random.Random(3))
-    watched.settle(watched.reader())
-    assert (watched.row.reread_to, watched.row.proven_to) == (54, None)
+    assert ("eth_getBlockReceipts" in watched.nodes[0].calls) == (urls == 1)
 
 
 def test_second_url_without_old_logs_confirms(watched: Watched) -> None:
@@ -72,9 +71,8 @@ def test_second_url_without_old_logs_confirms(watched: Watched) -> None:
     assert unmatched(watched) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_logs_omitted_at_head_are_found(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
+def test_logs_omitted_at_head_are_found(watched: Watched) -> None:
+    rng = random.Random(0)
     (node,) = watched.nodes
     node.receipts = False
     node.omit = lambda log: int(log["blockNumber"], 16) > node.head - 3 and rng.random() < 0.6
@@ -89,10 +87,10 @@ def test_logs_omitted_at_head_are_found(watched: Watched, seed: int) -> None:
     expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_other_url_finds_omitted_logs(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
-    watched.nodes.append(FakeNode(watched.chain, receipts=rng.random() < 0.5))
+@pytest.mark.parametrize("receipts", [True, False])
+def test_other_url_finds_omitted_logs(watched: Watched, receipts: bool) -> None:
+    rng = random.Random(receipts)
+    watched.nodes.append(FakeNode(watched.chain, receipts=receipts))
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
@@ -104,9 +102,8 @@ def test_other_url_finds_omitted_logs(watched: Watched, seed: int) -> None:
     expect_complete(watched)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_headers_find_omitted_logs(watched: Watched, seed: int) -> None:
-    rng = random.Random(seed)
+def test_headers_find_omitted_logs(watched: Watched) -> None:
+    rng = random.Random(2)
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
     watched.chain.mine_many(10)
@@ -114,16 +111,6 @@ def test_headers_find_omitted_logs(watched: Watched, seed: int) -> None:
     stored = watched.row
     assert sum(miss.missing for miss in watched.missed) == sum(omit.gone.values()) > 0
     assert stored.proven_to == stored.live_to - 6
-    expect_complete(watched)
-
-
-def test_omitting_second_url_costs_nothing(watched: Watched) -> None:
-    rng = random.Random(5)
-    watched.add_urls(1)
-    watched.nodes[1].omit = leaves_out(rng)
-    fill(watched.chain, rng)
-    watched.settle(watched.reader())
-    assert watched.missed == []
     expect_complete(watched)
 
 
@@ -156,3 +143,44 @@ def test_deep_invented_log_is_taken_back(watched: Watched) -> None:
     assert [(miss.missing, miss.surplus) for miss in watched.missed] == [(0, 1), (0, 1)]
     assert watched.row.stopped is None
     assert watched.row.proven_to == 194
+
+
+def begun(watched: Watched, urls: int) -> Reader:
+    """A reader that has read the newest blocks; a payout is in those of its backfill."""
+    payouts_of(watched, 7)
+    watched.add_urls(urls - 1)
+    watched.chain.mine(relay(7))
+    watched.chain.mine_many(30)
+    reader = watched.reader()
+    reader.poll()
+    return reader
+
+
+def test_equal_answers_of_providers_are_agreed(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    fetched = read_range(reader.view)
+    assert fetched is not None and fetched.logs and fetched.agreed
+    reader.background()
+    assert reader.view.readings.doubts == {}
+
+
+@pytest.mark.parametrize("urls", [1, 2])
+def test_range_read_from_one_provider_is_not_agreed(watched: Watched, urls: int) -> None:
+    reader = begun(watched, urls)
+    watched.nodes[-1].omit = lambda _log: urls > 1
+    fetched = read_range(reader.view)
+    assert fetched is not None and not fetched.agreed
+
+
+def test_log_that_one_provider_lacks_is_in_doubt(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    watched.nodes[1].omit = lambda _log: True
+    reader.background()
+    assert len(reader.view.readings.doubts) == 1
+
+
+def test_range_is_compared_after_outage(watched: Watched) -> None:
+    reader = begun(watched, 2)
+    watched.nodes[1].fault = lambda _body: (500, {}, b"")
+    fetched = read_range(reader.view)
+    assert fetched is not None and fetched.logs and not fetched.agreed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import pytest
 from sqlalchemy import select, update
 
 from app.db.database import Database
@@ -14,8 +13,6 @@ from app.watcher.models import WatchSpan
 from app.watcher.rpc.faults import RpcFault
 from tests.watcher.kit import ELSEWHERE, Watched, leaves_out, relay, send
 from tests.watcher.loop.proven import level, mine, payouts_of
-
-pytestmark = pytest.mark.every_database
 
 
 def as_before(database: Database) -> None:

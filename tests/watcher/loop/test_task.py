@@ -1,9 +1,14 @@
-"""The thread of a chain: what stops it, what it lives through, and that its lease is given back."""
+"""The thread of a chain, and what runs all chains: what stops them, what they live through.
+
+A lease is given back.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,16 +18,16 @@ from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.network.rules.watch_terms import WatchTerms
 from app.network.snapshot import SnapshotSource
+from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.loop import watcher as module
-from app.watcher.loop.watcher import ChainTask, LeaseHolder
+from app.watcher.loop.watcher import ChainTask, LeaseHolder, Watcher
 from app.watcher.loop.writer_share import WriterShare
-from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.lease import LeaseLost
 from app.watcher.services.readings import load
-from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, network, send
+from tests.watcher.kit import CHAIN, NAMES, OTHER, Watched, client_of, network, send
 
 
 class Waits(Event):
@@ -53,8 +58,8 @@ def make(
     monkeypatch.setattr(module, "watched_network", lambda *_parts: network())
 
     def nodes_of(_terms: WatchTerms, note: Callable[[Trouble], None]) -> Nodes:
-        client = Client(KEY, monotonic=watched.time, transport=watched.nodes[0].transport())
-        return Nodes([Node(NAMES[0], CHAIN, client)], watched.time, note)
+        node = Node(NAMES[0], CHAIN, client_of(watched.nodes[0], watched.time))
+        return Nodes([node], watched.time, note)
 
     def task(waits: int) -> ChainTask:
         keeper, share = LeaseHolder(database, watched.time), WriterShare(watched.time)
@@ -115,3 +120,42 @@ def test_node_faults_are_stored_for_operators(watched: Watched, make: Callable[[
     watched.nodes[0].chain_id = 5
     make(3).run()
     assert "it is a node of chain 5, not of 1" in watched.row.fault
+
+
+class Answers:
+    """The configuration's chains, one answer for each look. None is an outage."""
+
+    def __init__(self, *chains: set[ChainId] | None) -> None:
+        self.left = list(chains)
+
+    def current(self) -> Any:
+        found = self.left.pop(0)
+        if found is None:
+            raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
+        return SimpleNamespace(watch_terms=dict.fromkeys(sorted(found)))
+
+
+def test_watcher_waits_during_outage(
+    database: Database,
+    intake: Intake,
+    watched: Watched,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    started: list[ChainId] = []
+    monkeypatch.setattr(ChainTask, "run", lambda task: started.append(task.chain_id))
+    answers = Answers({CHAIN}, None, None, None, {CHAIN, OTHER}, None, {CHAIN, OTHER})
+    seen: list[int] = []
+    watcher = Watcher(database, answers, intake, {}, watched.time)  # type: ignore[arg-type]
+
+    def every() -> None:
+        seen.append(len(watcher.tasks))
+        if not answers.left:
+            watcher.stop()
+
+    with caplog.at_level(logging.WARNING, "app.watcher"):
+        watcher.run(every, 0)
+    assert seen == [1, 1, 1, 1, 2, 2, 2], "it looks again and again, and shows that it is alive"
+    assert started == [CHAIN, OTHER], "each once"
+    words = "the configuration cannot be read: no chain is added until it can"
+    assert [record.getMessage() for record in caplog.records] == [words] * 2, "once an outage"

@@ -14,10 +14,11 @@ from app.watcher.check import check_chain
 from app.watcher.rpc.client import Client
 from tests.remedies import says_what_to_do
 from tests.watcher.fake_chain import FakeChain
-from tests.watcher.fake_node import Behaviour, FakeNode, served
+from tests.watcher.fake_node import Behaviour, Call, FakeNode, served
 from tests.watcher.kit import NAMES, TOKEN, FakeTime, send, terms
 from tests.watcher.nodes.behaviours import (
     blocks_over,
+    both,
     calls_over,
     drop,
     every_block,
@@ -49,15 +50,26 @@ class Row:
     watching: dict[str, Any] = field(default_factory=dict)
 
 
-def without_one(logs: list[Any]) -> list[Any]:
-    """One log is lost."""
-    return logs[1:] if isinstance(logs, list) else logs
-
-
 def of_odd_blocks(receipts: list[Any]) -> list[Any]:
     """The receipts of every second block lack a log, so that they do not match its header."""
     number = int(receipts[0]["logs"][0]["blockNumber"], 16)
     return [receipt | {"logs": []} for receipt in receipts] if number % 2 else receipts
+
+
+POOL = "0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa"
+ONE_WRAPPED, WRAPPING = {"wraps": TOKEN}, {"native_wrap": TOKEN}
+LOGS_OFF = "FAIL logs: incomplete: eth_getLogs is switched off at this URL"
+FALSE_LOGS = "FAIL logs: false: "
+NO_RECEIPTS = results("eth_getBlockReceipts", lambda _receipts: None)
+NO_LOGS = results("eth_getLogs", lambda _logs: [])
+HASHLESS = results("eth_getLogs", lambda logs: [log | {"blockHash": f"0x{'00' * 32}"} for log in logs])
+ELSEWHERE = results("eth_getLogs", lambda logs: [log | {"blockNumber": "0x50"} for log in logs])
+DOUBLED = results("eth_getBlockReceipts", lambda receipts: [*receipts, *receipts])
+
+
+def is_block_20(call: Call) -> bool:
+    """Whether a call is for the header of this block."""
+    return call["method"] == "eth_getBlockByNumber" and call["params"][0] == "0x14"
 
 
 ROWS = [
@@ -69,130 +81,63 @@ ROWS = [
         "has one of two URLs",
         right,
         READS,
-        "FAIL not set in this environment: set it to the URL of a node",
+        "FAIL not set in this environment: set it",
         {},
         {"rpc": NAMES[:2]},
     ),
     Row("names its longest range", right, READS, "ok   accepts ranges of 7 blocks", {"most_blocks": 7}),
     Row("has not begun", right, READS, "does not exist yet", {}, {"from_block": 99}),
     Row("has finalized blocks", right, READS, "up to block 21", {}, {"finality": "finalized"}),
+    Row("wraps as configured", right, READS, "ok   native_wrap is what 1 of 1 contr", ONE_WRAPPED, WRAPPING),
     Row(
-        "wraps native coin as configured",
-        right,
-        READS,
-        "ok   native_wrap is what 1 of 1 contracts wrap native coin as",
-        {"wraps": TOKEN},
-        {"native_wrap": TOKEN},
-    ),
-    Row(
-        "wraps native coin as another token",
+        "wraps another",
         right,
         FAILS,
-        "FAIL 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa wraps native coin as 0x1111111111111111111111",
+        f"FAIL {POOL} wraps native coin as 0x1",
         {"wraps": b"\x11" * 20},
-        {"native_wrap": TOKEN},
+        WRAPPING,
     ),
-    Row(
-        "takes no native coin",
-        right,
-        READS,
-        "ok   0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa takes no native coin: it refuses",
-        {"wraps": bytes(20)},
-        {"native_wrap": TOKEN},
-    ),
-    Row(
-        "has no nativeWrap()",
-        right,
-        FAILS,
-        "FAIL nativeWrap() of 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa: ",
-        {},
-        {"native_wrap": TOKEN},
-    ),
+    Row("takes no native coin", right, READS, f"ok   {POOL} takes no native", {"wraps": bytes(20)}, WRAPPING),
+    Row("has no nativeWrap()", right, FAILS, f"FAIL nativeWrap() of {POOL}: ", {}, WRAPPING),
     Row("has no method for receipts", right, PROVES_NOTHING, "no receipts: blocks can", {"receipts": False}),
     Row("refuses its key", page(401, "no such key"), FAILS, "access refused (HTTP 401: no such key)"),
-    Row(
-        "has no method for logs",
-        refused_calls("no such thing", -32601, when=is_logs),
-        FAILS,
-        "FAIL logs: incomplete: eth_getLogs is switched off at this URL",
-    ),
-    Row(
-        "names a limit where logs are switched off",
-        refused_calls("limit exceeded", -32005, when=is_logs),
-        FAILS,
-        "FAIL logs: incomplete: eth_getLogs is switched off at this URL",
-    ),
+    Row("has no method for logs", refused_calls("no such thing", -32601, when=is_logs), FAILS, LOGS_OFF),
+    Row("names a limit for it", refused_calls("limit exceeded", -32005, when=is_logs), FAILS, LOGS_OFF),
     Row("takes few calls at once", drop(calls_over(7)), READS, "ok   accepts batches of 7 calls"),
     Row("takes no batch", drop(calls_over(1)), READS, "ok   no batches: more requests per poll"),
     Row("takes short ranges", drop(blocks_over(7)), READS, "ok   accepts ranges of 7 blocks"),
     Row(
-        "has receipts of some blocks that do not match",
+        "has some receipts that match",
         results("eth_getBlockReceipts", of_odd_blocks),
         READS,
-        "ok   receipts of 2 of 3 blocks match: the others stay unproven",
+        "2 of 3 blocks match",
     ),
-    Row(
-        "has no receipts",
-        results("eth_getBlockReceipts", lambda _receipts: None),
-        PROVES_NOTHING,
-        "ok   no receipts: blocks can only be proven with a second URL (it has no receipts of block 28)",
-    ),
-    Row(
-        "has receipts that never match",
-        results("eth_getBlockReceipts", lambda receipts: [*receipts, *receipts]),
-        PROVES_NOTHING,
-        "ok   receipts do not match the headers: blocks can only be proven with a second URL",
-    ),
+    Row("has no receipts", NO_RECEIPTS, PROVES_NOTHING, "(it has no receipts of block 28)"),
+    Row("has receipts that never match", DOUBLED, PROVES_NOTHING, "ok   receipts do not match the headers: "),
     Row(
         "has headers that do not give their hashes",
         every_block(lambda _block: {"gasUsed": "0x1"}),
         PROVES_NOTHING,
         "ok   headers do not give their hashes: blocks can only be proven with a second URL",
     ),
-    Row(
-        "returns no logs",
-        results("eth_getLogs", lambda _logs: []),
-        FAILS,
-        "FAIL returns 0 of the 1 logs of a contract in block 28",
-    ),
+    Row("returns no logs", NO_LOGS, FAILS, "FAIL returns 0 of the 1 logs of a contract in block 28"),
     Row(
         "returns neither logs nor receipts",
-        lambda request, right: results("eth_getLogs", lambda _logs: [])(
-            request, results("eth_getBlockReceipts", lambda _receipts: None)(request, right)
-        ),
+        both(NO_RECEIPTS, NO_LOGS),
         FAILS,
-        "FAIL returns no logs of block 28, whose header says that it has some",
+        "FAIL returns no logs of block 28",
     ),
+    Row("returns logs without a hash", HASHLESS, FAILS, f"{FALSE_LOGS}the logs of block 1 do not belong"),
     Row(
-        "returns logs without the hash of their block",
-        results("eth_getLogs", lambda logs: [log | {"blockHash": f"0x{'00' * 32}"} for log in logs]),
-        FAILS,
-        "FAIL logs: false: the logs of block 1 do not belong to the block with this number",
+        "returns logs of other blocks", ELSEWHERE, FAILS, f"{FALSE_LOGS}a log of block 80 for blocks 0 to 28"
     ),
+    Row("is out of service", page(503), FAILS, "FAIL unreachable: HTTP 503: try again later, or use"),
     Row(
-        "returns logs of blocks that were not requested",
-        results("eth_getLogs", lambda logs: [log | {"blockNumber": "0x50"} for log in logs]),
-        FAILS,
-        "FAIL logs: false: a log of block 80 for blocks 0 to 28",
-    ),
-    Row(
-        "is out of service",
-        page(503),
-        FAILS,
-        "FAIL unreachable: HTTP 503: try again later, or use another URL",
-    ),
-    Row(
-        "refuses every range",
-        refused_calls("no", -32099, when=lambda call: call["method"] == "eth_getLogs"),
-        FAILS,
-        "FAIL logs: unreachable: no",
+        "refuses every range", refused_calls("no", -32099, when=is_logs), FAILS, "FAIL logs: unreachable: no"
     ),
     Row(
         "has no headers of single blocks",
-        refused_calls(
-            "block not found",
-            when=lambda call: call["method"] == "eth_getBlockByNumber" and call["params"][0] == "0x14",
-        ),
+        refused_calls("block not found", when=is_block_20),
         FAILS,
         "FAIL headers of 29 blocks: it does not have block 20",
     ),

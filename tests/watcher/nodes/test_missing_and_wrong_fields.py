@@ -6,14 +6,13 @@ Nothing stops, and nothing false is reported. As soon as the answers are right a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from copy import deepcopy
 from typing import Any, Final
 
 import pytest
-from flask import Flask
 
-from tests.feed.services.world import forget_events
+from tests.amounts import few_or_many
 from tests.watcher.fake_node import Answer, Behaviour, Call, Request
 from tests.watcher.kit import Watched, send
 from tests.watcher.nodes.behaviours import each_call
@@ -53,15 +52,7 @@ Path = tuple[str | int, ...]
 """Where a field is in an answer; ``EACH`` is every element of a list."""
 
 EACH: Final = "*"
-HEADER: Final[list[Path]] = [
-    (),
-    *[
-        (name,)
-        for name in (
-            "number", "hash", "parentHash", "timestamp", "logsBloom", "receiptsRoot", "transactions",
-        )
-    ],
-]  # fmt: skip
+HEADER: Final = ("number", "hash", "parentHash", "timestamp", "logsBloom", "receiptsRoot", "transactions")
 LOG: Final = (
     "address", "topics", "data", "blockNumber", "blockHash", "transactionHash", "transactionIndex",
     "logIndex", "removed",
@@ -71,11 +62,10 @@ RECEIPT: Final = (
 )  # fmt: skip
 FIELDS: Final[dict[str, list[Path]]] = {
     "eth_chainId": [()],
-    "eth_getBlockByNumber": HEADER,
+    "eth_getBlockByNumber": [(), *((name,) for name in HEADER)],
     "eth_getLogs": [(), (EACH,), (EACH, "topics", 0), *((EACH, name) for name in LOG)],
     "eth_getBlockReceipts": [
-        (),
-        (EACH,),
+        *((), (EACH,)),
         *((EACH, name) for name in RECEIPT),
         *((EACH, "logs", EACH, name) for name in LOG),
     ],
@@ -88,7 +78,7 @@ OF_ERRORS: Final[list[Path]] = [
     ("id",),
 ]
 OF_ANSWERS: Final[list[Path]] = [(), ("id",), ("jsonrpc",), ("result",), ("error",)]
-TAGS: Final = ("latest", "finalized", "a number")
+TAGS: Final = {"eth_getBlockByNumber": ("latest", "finalized", "a number")}
 
 
 def changed(content: Any, path: Path, value: Any) -> Any:
@@ -200,83 +190,31 @@ def reports_only_what_was_sent(watched: Watched) -> bool:
     return len(found) - 1 <= sent and not any(name.startswith("paid") for name in found)
 
 
-GROUPS = [(method, tag) for method in FIELDS for tag in (TAGS if method == "eth_getBlockByNumber" else ("",))]
-
-
-def _named(value: Any) -> str:
-    return ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def some_values(paths: Sequence[Path], count: int) -> Iterator[tuple[Path, str]]:
-    """So many mutations of each field, others for each, so that the fields together have all."""
-    names = itertools.cycle(MUTATIONS)
-    for path in paths:
-        yield from ((path, name) for name in itertools.islice(names, count))
-
-
-def all_values(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Every mutation of each field."""
-    return itertools.product(paths, MUTATIONS)
-
-
-def wrong_results(method: str, tag: str, values: Iterable[tuple[Path, str]]) -> Wrongs:
-    """Results with these mutations, but for those that give the field another right value."""
-    for path, name in values:
-        if name not in RIGHT.get((method, path), ()):
-            yield f"{_named(path)} {name}", in_results(method, path, MUTATIONS[name], tag)
-
-
-def live_with_wrong_results(
-    watched: Watched, method: str, tag: str, values: Iterable[tuple[Path, str]]
-) -> None:
-    watched.finality = "finalized" if tag == "finalized" else 6
-    live_through(watched, wrong_results(method, tag, values))
-
-
-@pytest.mark.parametrize(("method", "tag"), GROUPS, ids=_named)
-def test_watcher_tolerates_wrong_field_of_results(watched: Watched, method: str, tag: str) -> None:
-    live_with_wrong_results(watched, method, tag, some_values(FIELDS[method], 1))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("more_urls", [0, 1])
-@pytest.mark.parametrize(("method", "tag"), GROUPS, ids=_named)
-def test_watcher_tolerates_any_value_in_any_field_of_results(
-    app: Flask, method: str, tag: str, more_urls: int
-) -> None:
-    for path in FIELDS[method]:
-        forget_events(app)
-        watched = Watched(app)
-        watched.add_urls(more_urls)
-        live_with_wrong_results(watched, method, tag, all_values([path]))
-
-
-OF_A_KIND = [
-    pytest.param(in_answers, OF_ANSWERS, id="answers"),
-    pytest.param(in_errors, OF_ERRORS, id="errors"),
+KINDS = [
+    *(f"{method} {tag}" for method in FIELDS for tag in TAGS.get(method, ("",))),
+    "answers",
+    "errors",
 ]
 
 
-@pytest.mark.parametrize(("change", "paths"), OF_A_KIND)
-def test_watcher_tolerates_wrong_field_of_envelope(
-    watched: Watched, change: Callable[[Path, Any], Behaviour], paths: list[Path]
-) -> None:
-    live_with_wrong_envelopes(watched, change, some_values(paths, 4))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("change", "paths"), OF_A_KIND)
-def test_watcher_tolerates_any_value_in_any_field_of_envelope(
-    app: Flask, change: Callable[[Path, Any], Behaviour], paths: list[Path]
-) -> None:
+def wrongs_of(kind: str, values: int) -> Wrongs:
+    """Each field of a kind of answers with so many wrong values, others for each field."""
+    names = itertools.cycle(MUTATIONS)
+    method, _, tag = kind.partition(" ")
+    paths = FIELDS.get(method) or (OF_ANSWERS if kind == "answers" else OF_ERRORS)
     for path in paths:
-        forget_events(app)
-        live_with_wrong_envelopes(Watched(app), change, all_values([path]))
+        for name in itertools.islice(names, values if method in FIELDS else min(3 * values, len(MUTATIONS))):
+            value = MUTATIONS[name]
+            if method in FIELDS:
+                behaviour = in_results(method, path, value, tag)
+            else:
+                behaviour = in_answers(path, value) if kind == "answers" else in_errors(path, value)
+            if name not in RIGHT.get((method, path), ()):
+                yield f"{'.'.join(map(str, path))} {name}", behaviour
 
 
-def live_with_wrong_envelopes(
-    watched: Watched, change: Callable[[Path, Any], Behaviour], values: Iterable[tuple[Path, str]]
-) -> None:
-    live_through(
-        watched, ((f"{_named(path)} {name}", change(path, MUTATIONS[name])) for path, name in values)
-    )
+@pytest.mark.parametrize("values", few_or_many(1, len(MUTATIONS)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_watcher_tolerates_wrong_fields(watched: Watched, kind: str, values: int) -> None:
+    watched.finality = "finalized" if kind.endswith("finalized") else 6
+    live_through(watched, wrongs_of(kind, values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -191,76 +192,47 @@ NOTHING = [
     Row("returns logs of no block behind the others", results("eth_getLogs", with_pending)),
 ]
 
+Off = partial(Row, reads_on=False, waits=True)
+"""Nothing is read meanwhile."""
+
+
+def unavailable(method: str, every_so_many: int) -> Behaviour:
+    """Have no result now and then."""
+    return every(every_so_many, results(method, lambda _result: None))
+
+
+NO_NEWEST = blocks("latest", lambda _block: None)
+OTHER_CHAIN = after(20, results("eth_chainId", lambda _id: "0x539"))
+LATER = after(20, every_block(lambda block: {"timestamp": later(block["timestamp"])}))
+FAR_AHEAD = after(20, blocks("latest", lambda block: {"number": later(block["number"])}))
+LACKS_NEWEST = "incomplete: it does not have its newest block"
+
 HOURS = [
     Row("fails with every third answer", every(3, page(500)), waits=True),
     Row("drops every third connection", every(3, drop()), waits=True),
     Row("fails with every third call", every(3, refuse("Internal error", -32603)), waits=True),
-    Row("limits the rate with a page for people", page(429), reads_on=False, waits=True, words="HTTP 429"),
-    Row("is out of service", page(503), reads_on=False, waits=True, words="unreachable: HTTP 503"),
-    Row(
-        "has no newest block",
-        blocks("latest", lambda _block: None),
-        reads_on=False,
-        waits=True,
-        words="incomplete: it does not have its newest block",
-    ),
-    Row(
-        "has no newest block, but another URL has it",
-        blocks("latest", lambda _block: None),
-        others=1,
-        words="incomplete: it does not have its newest block",
-    ),
-    Row(
+    Off("limits the rate with a page for people", page(429), words="HTTP 429"),
+    Off("is out of service", page(503), words="unreachable: HTTP 503"),
+    Off("has no newest block", NO_NEWEST, words=LACKS_NEWEST),
+    Row("has no newest block, but another URL has it", NO_NEWEST, others=1, words=LACKS_NEWEST),
+    Off(
         "is of another chain from now on",
-        after(20, results("eth_chainId", lambda _id: "0x539")),
-        reads_on=False,
-        waits=True,
+        OTHER_CHAIN,
         words="wrong chain: it is a node of chain 1337, not of 1",
     ),
-    Row(
-        "returns times far ahead",
-        after(20, every_block(lambda block: {"timestamp": later(block["timestamp"])})),
-        reads_on=False,
-        waits=True,
-        words="false: the time of block",
-    ),
-    Row(
-        "returns a newest block far ahead",
-        after(20, blocks("latest", lambda block: {"number": later(block["number"])})),
-        reads_on=False,
-        waits=True,
-        words="false: its newest block is",
-    ),
-    Row(
-        "returns a newest block far ahead, but another URL does not",
-        after(20, blocks("latest", lambda block: {"number": later(block["number"])})),
-        others=1,
-        words="false: its newest block is",
-    ),
-    Row("forgets blocks at a restart", right, behind=18, reads_on=False, waits=True, words="behind: it is"),
+    Off("returns times far ahead", LATER, words="false: the time of block"),
+    Off("returns a newest block far ahead", FAR_AHEAD, words="false: its newest block is"),
+    Row("does so, but another URL does not", FAR_AHEAD, others=1, words="false: its newest block is"),
+    Off("forgets blocks at a restart", right, behind=18, words="behind: it is"),
     Row("forgets blocks at a restart, but another URL has them", right, behind=18, others=1),
 ]
 
+OLDER = "seconds older than that of RPC_URL_B"
+NOT_FOUND = refused_calls("header not found", when=lambda call: call["method"] == "eth_getBlockByNumber")
 MIXED = [
-    Row(
-        "has no header in every third answer",
-        every(3, results("eth_getBlockByNumber", lambda _header: None)),
-        waits=True,
-    ),
-    Row(
-        "finds no block in every third answer",
-        every(
-            3, refused_calls("header not found", when=lambda call: call["method"] == "eth_getBlockByNumber")
-        ),
-        waits=True,
-    ),
-    Row(
-        "is stuck, and another URL is not",
-        same_newest(),
-        others=1,
-        words="seconds older than that of RPC_URL_B",
-        more=20,
-    ),
+    Row("has no header in every third answer", unavailable("eth_getBlockByNumber", 3), waits=True),
+    Row("finds no block in every third answer", every(3, NOT_FOUND), waits=True),
+    Row("is stuck, and another URL is not", same_newest(), others=1, words=OLDER, more=20),
 ]
 """Several nodes answer behind one URL, or it returns what it had."""
 
@@ -268,18 +240,10 @@ BODIES = [
     Row("does not answer calls with the id 0", silent(0)),
     Row("answers each POST with HTTP 201", body(bytes, 201)),
     Row("begins each answer with a byte order mark", body(b"\xef\xbb\xbf".__add__)),
-    Row(
-        "returns a page for people",
-        page(200),
-        reads_on=False,
-        waits=True,
-        words="unreachable: its answer is not JSON",
-    ),
-    Row(
+    Off("returns a page for people", page(200), words="unreachable: its answer is not JSON"),
+    Off(
         "limits the rate in plain words",
         page(200, "Too Many Requests"),
-        reads_on=False,
-        waits=True,
         words="unreachable: Too Many Requests",
     ),
 ]
@@ -330,8 +294,11 @@ def test_chain_is_read(watched: Watched, each: Row) -> None:
     watched.expect_undisturbed()
 
 
-@pytest.mark.parametrize("limited", [page(429), page(429, retry_after="2")], ids=["no pause", "a pause"])
-@pytest.mark.parametrize(("allowed", "seconds"), [(1, 1), (2, 1), (5, 10)])
+@pytest.mark.parametrize(
+    ("allowed", "seconds", "limited"),
+    [(1, 1, page(429)), (2, 1, page(429, retry_after="2")), (5, 10, page(429))],
+    ids=["one", "two, with a pause", "five in ten"],
+)
 def test_few_requests_a_second_are_enough(
     watched: Watched, allowed: int, seconds: int, limited: Behaviour
 ) -> None:
@@ -353,3 +320,30 @@ def test_few_requests_a_second_are_enough(
         if is_read(watched):
             break
     assert is_read(watched)
+
+
+LATE = 5
+"""Blocks."""
+
+
+@pytest.mark.parametrize(
+    ("urls", "most", "words"),
+    [(1, LATE, "block range extends beyond current head block"), (2, 0, "indexing is in progress")],
+)
+def test_chain_is_read_as_far_as_its_logs_are(watched: Watched, urls: int, most: int, words: str) -> None:
+    def is_late(call: Call) -> bool:
+        newest = watched.chain.head.number - LATE
+        return is_logs(call) and int(call["params"][0]["toBlock"], 16) > newest
+
+    watched.add_urls(urls - 1)
+    watched.chain.mine_many(30)
+    watched.nodes[0].behaviours = [refused_calls(words, when=is_late)]
+    reader = watched.reader()
+    for number in range(10):
+        watched.chain.mine(send(number))
+        for _ in range(4):
+            watched.turn(reader)
+        assert watched.chain.head.number - watched.row.live_to == most
+    watched.nodes[0].behaviours = []
+    watched.settle(reader)
+    watched.expect_undisturbed()

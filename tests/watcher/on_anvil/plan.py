@@ -54,7 +54,6 @@ class Plan:
     rotates_at: int | None = None
     turns: dict[int, Turn] = field(default_factory=lambda: defaultdict(Turn))
     sends: list[Send] = field(default_factory=list)
-    begins: dict[Send, int] = field(default_factory=dict)
     _nonces: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -113,14 +112,9 @@ class Plan:
         builder = EventBuilder(datetime.fromtimestamp(self.start, UTC), {}, {})
         self.turns[turn].reports.append(builder.event(event_type, at=at, transfer_id=send.text, **fields))
 
-    def begun(self, turn: int) -> list[Send]:
-        """The transfers that have begun by this turn."""
-        return [send for send in self.sends if self.begins[send] <= turn]
-
     def begin(self, turn: int, send: Send) -> int:
         """The send, confirmed later; the turn in which the network has seen it."""
         self.call(turn, send.chain, send.call())
-        self.begins[send] = turn
         seen = turn + BLOCK_DELAYS[send.chain] + 1
         self.report(seen, send, "network.status", xfer_status=1)
         return seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -50,8 +50,7 @@ MEANINGS: dict[str, tuple[Callable[[], Refusal], type[RpcFault], bool]] = {
 """What each means, the fault that it is, and whether a smaller request may be answered."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """A row.
 
     :param source: who writes so, and where it was found. ``made up`` are words in which others may put it.
@@ -69,23 +68,15 @@ def _number(text: str) -> int | None:
     return int(text) if text else None
 
 
-def _read() -> list[Message]:
-    with Path(__file__).with_name("messages.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [
-            Message(
-                row["meaning"],
-                _number(row["blocks"]),
-                _number(row["status"]),
-                _number(row["code"]),
-                row["source"],
-                row["message"],
-            )
-            for row in rows
-        ]
-
-
-MESSAGES = _read()
+with Path(__file__).with_name("messages.tsv").open(encoding="utf-8", newline="") as lines:
+    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    MESSAGES = [
+        Message(
+            row["meaning"], _number(row["blocks"]), _number(row["status"]), _number(row["code"]),
+            row["source"], row["message"],
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def _named(each: Message) -> str:
@@ -136,15 +127,3 @@ def test_long_and_hostile_words_are_read_quickly(words: str) -> None:
     for _ in range(10):
         assert refusal(words) == Other()
     assert time.process_time() - began < 5
-
-
-def test_words_are_shown_with_what_to_do() -> None:
-    assert str(fault_of("nope", -32601, method="eth_getLogs")) == (
-        "eth_getLogs is switched off at this URL (nope): use another URL, or another plan of its provider"
-    )
-    assert str(fault_of("", None, 401)) == (
-        "access refused (HTTP 401): check the key in the URL and the addresses that it allows, "
-        "or use another URL"
-    )
-    assert str(fault_of("slow down", 0, 429)) == "HTTP 429: slow down"
-    assert len(str(fault_of("x" * READ_CHARACTERS, 0))) < 250

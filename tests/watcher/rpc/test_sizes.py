@@ -40,18 +40,20 @@ def test_fast_answers_double_size_to_largest() -> None:
     assert sizes[:3] == [512, 1024, 2048] and of.now == 100_000
 
 
-@pytest.mark.parametrize(("count", "seconds", "logs"), [(3, 0.1, 0), (256, 3.0, 10), (256, 0.5, 9_000)])
-def test_short_slow_or_full_answer_changes_nothing(count: int, seconds: float, logs: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "seconds", "logs", "now"),
+    [
+        pytest.param(3, 0.1, 0, 256, id="short"),
+        pytest.param(256, 3.0, 10, 256, id="slow"),
+        pytest.param(256, 0.5, 9_000, 256, id="full"),
+        pytest.param(256, 9.0, 10, 128, id="very slow"),
+        pytest.param(256, 0.1, 20_000, 128, id="very full"),
+    ],
+)
+def test_slow_or_full_answer_halves_size(count: int, seconds: float, logs: int, now: int) -> None:
     of = size()
     of.answered(count, seconds, logs)
-    assert of == size()
-
-
-@pytest.mark.parametrize(("seconds", "logs"), [(9.0, 10), (0.1, 20_000)])
-def test_very_slow_or_full_answer_halves_size(seconds: float, logs: int) -> None:
-    of = size()
-    of.answered(256, seconds, logs)
-    assert of.now == 128
+    assert of == size(now)
 
 
 def test_refused_size_is_avoided_longer_each_time() -> None:
@@ -79,18 +81,15 @@ def test_size_grows_fast_after_larger_answer() -> None:
     assert answers < MOST_GOOD + 8 * (LEAST_GOOD + 2)
 
 
-def test_size_named_by_node_is_used() -> None:
+def test_smaller_size_named_by_node_is_used() -> None:
     of = size(4096)
     of.refused(4096, 2000)
     for _ in range(MOST_GOOD - 1):
         of.answered(2000)
     assert of.now == 2000
-
-
-def test_larger_named_size_is_ignored() -> None:
-    of = size(4096)
-    of.refused(4096, 10_000)
-    assert of.now == 2048
+    larger = size(4096)
+    larger.refused(4096, 10_000)
+    assert larger.now == 2048
 
 
 def test_size_named_after_another_refusal_is_ignored() -> None:
@@ -152,17 +151,12 @@ def test_doubt_is_settled_by_one_piece(fault: RpcFault) -> None:
     assert requests_of(size(100, 100), 20, 5, fault)[:6] == [20, 1, 10, 1, 5, 5]
 
 
-def test_failure_of_one_piece_leaves_size() -> None:
+@pytest.mark.parametrize(("most", "fault"), [(0, Unreachable("HTTP 503")), (5, NotThere("no block"))])
+def test_other_failure_leaves_size(most: int, fault: RpcFault) -> None:
+    """That of one piece, and what is about no size."""
     of = size(100, 100)
-    with pytest.raises(Unreachable):
-        requests_of(of, 20, 0, Unreachable("HTTP 503"))
-    assert of == size(100, 100)
-
-
-def test_other_failure_is_raised_at_once() -> None:
-    of = size(100, 100)
-    with pytest.raises(NotThere):
-        requests_of(of, 20, 5, NotThere("no block"))
+    with pytest.raises(type(fault)):
+        requests_of(of, 20, most, fault)
     assert of == size(100, 100)
 
 

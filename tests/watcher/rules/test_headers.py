@@ -54,13 +54,6 @@ def test_header_with_another_hash_fails(header: Header) -> None:
     assert not covered(header)
 
 
-@pytest.mark.parametrize("header", VERIFIED)
-def test_header_with_changed_field_fails(header: Header) -> None:
-    for name in ("hash", *covered(header)):
-        changed = {**header, name: one_bit_off(header[name])}
-        assert not covered(changed), name
-
-
 WRONG: tuple[Any, ...] = (17, 1.5, True, "", "0x", "0xg", "0x 12", " 0x12", [], ["0x12"], {}, "é")
 
 
@@ -70,13 +63,6 @@ def test_header_with_field_of_another_type_fails(header: Header) -> None:
         for wrong in WRONG:
             if header[name] != wrong:
                 assert not covered({**header, name: wrong}), (name, wrong)
-
-
-@pytest.mark.parametrize("header", VERIFIED)
-def test_header_without_field_fails(header: Header) -> None:
-    for name in ("hash", *covered(header)):
-        for lacking in (without(header, name), {**header, name: None}):
-            assert not covered(lacking), name
 
 
 @pytest.mark.parametrize("header", VERIFIED)
@@ -170,7 +156,9 @@ def test_no_value_of_a_field_raises(values: Header, recorded: dict[str, Any]) ->
 
 @given(
     st.binary(max_size=120),
-    st.sampled_from([b"", b"\xc0", b"\xf8\x41", b"\xff" * 9, b"\xcc" + b"\xc1\x01" * 6]),
+    st.sampled_from(
+        [b"", b"\xc0", b"\xf8\x41", b"\xff" * 9, b"\xcc" + b"\xc1\x01" * 6, b"\xc6" + b"\x01" * 6]
+    ),
 )
 def test_no_extra_data_raises(end: bytes, prefix: bytes) -> None:
     extra = "0x" + (b"\0" * 32 + prefix + end).hex()

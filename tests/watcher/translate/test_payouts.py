@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from app.network.rules.watch_terms import KnownSend
 from app.transfers.rules.events.contract_ids import pool_withdraw_id
 from app.transfers.rules.events.event_types import (
     Event,
@@ -18,9 +20,13 @@ from app.transfers.rules.events.event_types import (
     TransferReleased,
     WithdrawDone,
 )
-from app.values.identifiers import BlockNumber, TransferId
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.rules.blocks import Log
+from app.watcher.rules.logs.contracts import decode
+from app.watcher.rules.logs.payouts import Payment, payout_of
 from app.watcher.rules.logs.translation import translate
+from app.watcher.rules.logs.values import Mint, Withdrawn
 from app.watcher.rules.steps import WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
@@ -55,6 +61,12 @@ from tests.watcher.translate.kit import (
 
 TERMS = ONE
 AT = ID_OF_LOG
+OF_LOG: dict[str, Any] = {
+    "at": header(100).at, "chain_id": HERE,
+    "block": BlockNumber(100), "block_hash": block_hash(100), "log_index": 4,
+}  # fmt: skip
+"""What each event of that log has."""
+
 PAID_AT = f"1:{block_hash(120)}:{tx_hash('later')}:2"
 
 
@@ -73,12 +85,8 @@ def test_foreign_payout_is_released_at_once(given: Log) -> None:
     assert first.events == [
         TransferReleased(
             id=AT,
-            at=header(100).at,
             transfer_id=ID,
-            chain_id=HERE,
-            block=BlockNumber(100),
-            block_hash=block_hash(100),
-            log_index=4,
+            **OF_LOG,
             dst_tx_hash=tx_hash("one"),
             amount=7,
         )
@@ -99,16 +107,29 @@ def test_refund_is_submitted_then_completed_deep(given: Log) -> None:
     [completed] = then.events
     assert completed == RefundCompleted(
         id=f"{AT}:refund.completed",
-        at=header(100).at,
         transfer_id=ID,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         tx_hash=tx_hash("one"),
     )
     assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
     assert but_ids(translated(given, read_to=112).events) == [submitted, completed]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "dst", "payment"),
+    [
+        (withdrawn(HERE), SendKind.DEPOSIT, THERE, Payment.REFUND),
+        (withdrawn(HERE), SendKind.BURN, THERE, Payment.RELEASE),
+        (mint(HERE), SendKind.DEPOSIT, THERE, Payment.RELEASE),
+        (mint(HERE), SendKind.BURN, THERE, Payment.REFUND),
+        (mint(HERE), SendKind.BURN, HERE, Payment.RELEASE),
+    ],
+)
+def test_send_decides_what_its_chain_pays(given: Log, kind: SendKind, dst: ChainId, payment: Payment) -> None:
+    said = decode(given)
+    assert isinstance(said, Withdrawn | Mint)
+    paid = payout_of(said, HERE, KnownSend(kind, dst))
+    assert paid is not None and paid.payment is payment
 
 
 SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
@@ -120,11 +141,7 @@ def test_withdraw_without_transfer_is_a_providers(refid: bytes) -> None:
     assert isinstance(used, WithdrawDone) and used.ref_id is None
     assert event == LiquidityWithdrawn(
         id=AT,
-        at=header(100).at,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         symbol="USDT",
         amount=7,
         withdraw_id=PAYOUT,
@@ -144,11 +161,7 @@ def test_paid_or_queued_withdraw_uses_id(
     ]
     assert used == WithdrawDone(
         id=f"{AT}:withdraw.done",
-        at=header(100).at,
-        chain_id=HERE,
-        block=BlockNumber(100),
-        block_hash=block_hash(100),
-        log_index=4,
+        **OF_LOG,
         withdraw_id=WITHDRAW_ID,
         ref_id=ref_id,
     )
@@ -177,12 +190,8 @@ def test_queued_release_is_released_when_executed(given: Log) -> None:
     assert first.events == [
         TransferDelayed(
             id=AT,
-            at=header(100).at,
             transfer_id=ID,
-            chain_id=HERE,
-            block=BlockNumber(100),
-            block_hash=block_hash(100),
-            log_index=4,
+            **OF_LOG,
             dst_tx_hash=tx_hash("one"),
             delayed_id="0x" + PAYOUT.hex(),
         )
