@@ -44,6 +44,9 @@ from tests.applications import Audited, Editing
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.network.services.edits.kit import records
 
+pytestmark = pytest.mark.one_database
+"""What waits for whom. How rows are written is tested with each feature, on both databases."""
+
 WHY = "Carol joins the team"
 CLI = Actor("cli:root", Source.CLI)
 
@@ -82,6 +85,7 @@ def propose(editing: Editing, request: AccountRequest) -> int:
     return saved.proposal_id
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("name", REQUESTS)
 def test_account_is_changed_by_two(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, name: str
@@ -230,6 +234,7 @@ def test_server_makes_first_two_administrators(database: Database, editing: Edit
         DIRECT["token"](editing, CLI, None)
 
 
+@pytest.mark.every_database
 def test_ingest_token_works_after_second_approval(
     database: Database,
     two_persons: TwoPersons,
