@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -50,10 +51,13 @@ ADDED_BY = {
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_row_is_added_changed_and_removed(operator: Visitor, database: Database, section: str) -> None:
+def test_row_is_added_changed_removed_and_restored(
+    operator: Visitor, database: Database, section: str
+) -> None:
     count = len(document(database)[section])
     first = send(operator, new_page(section), **NEW[section])
     assert 'name="confirm"' in first.text, first.text
+    assert len({"reason", "change_reason"} & form_of(first).keys()) == 1, "a new block has its own"
     assert len(document(database)[section]) == count, "a preview writes nothing"
     assert send(operator, new_page(section), first, confirm="1").status_code == 302
     assert added(database, section).items() >= ADDED[section].items()
@@ -62,7 +66,9 @@ def test_row_is_added_changed_and_removed(operator: Visitor, database: Database,
     path = f"/admin/{section}/{key_of_last(database, section)}"
     sent, expected = CHANGES[section]
     before = added(database, section)
-    assert save(operator, path, **sent).location == f"/admin/{section}/"
+    saved = save(operator, path, **sent, change_reason="agreed\nin ticket 7")
+    assert saved.location == f"/admin/{section}/"
+    assert records(database)[-1].detail.endswith("; note: agreed in ticket 7")
     after = added(database, section)
     assert after.items() >= expected.items()
     assert {key for key in after if after[key] != before[key]} >= set(expected)
@@ -80,31 +86,32 @@ def test_row_is_added_changed_and_removed(operator: Visitor, database: Database,
     assert {record.actor for record in stored} == {"operator@example.org"}
     assert operator.get(path).status_code == 404
 
-
-@pytest.mark.parametrize("section", NEW)
-def test_one_field_holds_the_reason(operator: Visitor, database: Database, section: str) -> None:
-    path = new_page(section)
-    preview = form_of(send(operator, path, **NEW[section]))
-    assert "confirm" not in preview
-    assert len({"reason", "change_reason"} & preview.keys()) == 1, "a new block has its own"
-    save(operator, path, **NEW[section])
-    path = f"/admin/{section}/{key_of_last(database, section)}"
-    save(operator, path, **CHANGES[section][0], change_reason="agreed\nin ticket 7")
-    assert records(database)[-1].detail.endswith("; note: agreed in ticket 7")
-
-
-@pytest.mark.parametrize("section", NEW)
-def test_other_fields_are_refused(operator: Visitor, database: Database, section: str) -> None:
-    before = document(database)
-    answer = send(operator, new_page(section), **NEW[section], confirm="1", base_fee_changed_at="x")
-    assert answer.status_code == 400
-    assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
-    path = f"/admin/{section}/{key_of_last(database, section)}"
-    about = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}.get(
-        section, "symbol"
+    removal = stored[-1]
+    page = operator.get(
+        "/admin/history/", query_string={"subject": json.loads(removal.changes)[0]["subject"]}
     )
-    answer = send(operator, path, **{about: "7"}, confirm="1")
-    assert answer.status_code == 400, "what a row is about is no field of its form"
+    assert "This row was removed" in page.text
+    restore = f"/admin/{section}/restore/{removal.id}/0?before=1"
+    assert restore in operator.get(f"/admin/audit/{removal.id}").text
+    preview = operator.get(restore)
+    assert "Added" in preview.text, preview.text
+    typed = sent.get("typed", "")
+    assert send(operator, restore, preview, confirm="1", typed=typed).status_code == 302
+    assert added(database, section) == after
+    back = operator.get(f"/admin/{section}/restore/{removal.id}/0").location
+    assert "/remove" in back, "a version without the row is its removal"
+
+
+def test_other_fields_are_refused(operator: Visitor, database: Database) -> None:
+    before = document(database)
+    names = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}
+    for section, new in NEW.items():
+        answer = send(operator, new_page(section), **new, confirm="1", base_fee_changed_at="x")
+        assert answer.status_code == 400, section
+        assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
+        path = f"/admin/{section}/{key_of_last(database, section)}"
+        answer = send(operator, path, **{names.get(section, "symbol"): "7"}, confirm="1")
+        assert answer.status_code == 400, "what a row is about is no field of its form"
     assert document(database) == before
 
 
@@ -168,12 +175,11 @@ WRONG = [
 SELECTS = ("chain_id", "src_chain_id", "symbol", "rate_model")
 
 
-@pytest.mark.parametrize("section", NEW)
-def test_refusal_is_shown_in_plain_words(operator: Visitor, database: Database, section: str) -> None:
+def test_refusal_is_shown_in_plain_words(operator: Visitor, database: Database) -> None:
     before = document(database)
-    blank = operator.get(new_page(section))
-    for values, words in [(values, words) for name, values, words in WRONG if name == section]:
-        answer = send(operator, new_page(section), blank, **NEW[section] | values, confirm="1")
+    blank = {section: operator.get(new_page(section)) for section in NEW}
+    for section, values, words in WRONG:
+        answer = send(operator, new_page(section), blank[section], **NEW[section] | values, confirm="1")
         assert answer.status_code == 200, values
         assert words.casefold() in answer.text.casefold(), values
         assert 'name="confirm"' not in answer.text
