@@ -15,12 +15,7 @@ from app.accounts.services.account_changes import (
     create_account,
     request_account,
 )
-from app.accounts.services.accounts import (
-    AccountRefused,
-    find_account,
-    list_accounts,
-    update_account,
-)
+from app.accounts.services.accounts import AccountRefused, find_account, list_accounts, update_account
 from app.accounts.services.proposals import (
     ProposalRefused,
     ReasonMissing,

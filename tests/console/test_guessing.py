@@ -30,14 +30,7 @@ from tests.actors import TESTER
 from tests.applications import Audited, Editing, OpenApp, audited_of
 from tests.builders.clock import MovableClock
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import (
-    PASSWORD,
-    Visitor,
-    add_account,
-    email_of,
-    signed_in,
-    visitor_of,
-)
+from tests.console.visitor import PASSWORD, Visitor, add_account, email_of, signed_in, visitor_of
 
 VIEWER = email_of(Role.VIEWER)
 CHECKED_WITHOUT_WAIT = 5
