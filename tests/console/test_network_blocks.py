@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 import pytest
@@ -41,20 +40,6 @@ def test_many_addresses_at_once(operator: Visitor, database: Database) -> None:
     assert "change_reason" not in form_of(preview), "each row has the reason"
     again = send(operator, PATH, text=text)
     assert "blocked already" in again.text
-
-
-def test_block_lists_are_tabs(operator: Visitor) -> None:
-    tabs = {"blocked_addresses": "Addresses", "blocked_networks": "Networks", "route_blocks": "Routes"}
-    for name, label in tabs.items():
-        page = operator.get(f"/admin/{name}/").text
-        menu, _, content = page.partition("<main")
-        assert re.findall(r'<a href="(/admin/[^"]*)" aria-current="page">Blocks', menu) == [
-            "/admin/blocked_addresses/"
-        ]
-        assert not re.search(r">(Blocked (addresses|networks)|Route blocks)<", menu)
-        (nav,) = re.findall(r'<nav [^>]*aria-label="Blocks">(.*?)</nav>', content, re.DOTALL)
-        assert re.findall(r'href="/admin/(\w+)/"', nav) == list(tabs)
-        assert re.findall(r'aria-current="page">(\w+)<', nav) == [label]
 
 
 def test_wrong_line_stops_the_list(operator: Visitor, database: Database) -> None:

@@ -116,21 +116,16 @@ def test_other_fields_are_refused(operator: Visitor, database: Database) -> None
 
 
 WRONG = [
-    ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
+    # What only a form refuses; and some that the services do, which test all of them.
     ("chains", {"id": "1.5"}, "enter a whole number, digits only"),
     ("chains", {"id": "1"}, "Ethereum exists already: change that one"),
     ("chains", {"id": "9" * 30}, "too large"),
     ("chains", {"name": " "}, "enter a value"),
-    ("chains", {"name": "a\tb"}, "one line of printable text"),
     ("chains", {"explore_url": "http://explorer.example"}, "must be an https URL"),
-    ("chains", {"icon": "javascript:alert(1)"}, "must be an https URL"),
-    ("chains", {"minimal_max_slippage": "1000000"}, "must be an integer from 0 to 999999"),
     ("chains", {"disabled": "1"}, "Enter why the chain is stopped"),
     ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Enter why the chain is stopped"),
     ("tokens", {"chain_id": ""}, "Choose a chain"),
     ("tokens", {"chain_id": "99"}, "chain 99 is not among the chains"),
-    ("tokens", {"address": "0x12"}, "must have 40 or 64 hex digits"),
-    ("tokens", {"decimal": "37"}, "must be an integer from 0 to 36"),
     ("pools", {"symbol": ""}, "Choose a token"),
     ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals. Enter at most 18 digits"),
     ("pools", {"total_cap": "1,5"}, "without commas and with a decimal point"),
@@ -143,7 +138,6 @@ WRONG = [
     ("pools", {"total_cap": "9" * 121, "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
-    ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
     ("routes", {"rate_amplification": ""}, "enter a whole number"),
     ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
     ("routes", {"base_fee": "1.5 USDT"}, "is not a number"),
@@ -160,14 +154,11 @@ WRONG = [
     ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "must have 40 or 64 hex digits"),
     ("pegged_pairs", {"org_token_address": "0x12"}, "must have 40 or 64 hex digits"),
     ("tokens", {"min_send": "5", "max_send": "4"}, "must be at least “Minimum amount”"),
-    ("chains", {"tx_path": "tx"}, "must begin and end with a /"),
     ("chains", {"rpc": "https://node.example/key"}, "must be the name of an environment variable"),
     ("chains", {"finality": "soon"}, "Enter a whole number of blocks, or finalized"),
     ("chains", {"poll_seconds": "often"}, "Enter a number of seconds"),
-    ("chains", {"poll_seconds": "0.1"}, "must be a number from 0.2 to 3600"),
     ("blocked_addresses", {"text": "0x12"}, "must have 40 or 64 hex digits"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
-    ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
     ("blocked_networks", {"text": "198.51.100.1/24"}, "must have no bits set beyond its prefix"),
 ]
 

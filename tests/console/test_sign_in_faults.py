@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -82,7 +83,7 @@ def test_console_reads_forms_only(app: Flask, path: str, kind: str) -> None:
     visitors = [Visitor(app), signed_in_again(app, Role.ADMIN)]
     for visitor in visitors:
         headers = {"X-CSRFToken": visitor.token(), "Referer": "http://localhost/"}
-        sent = {"data": BODIES[kind], "content_type": "application/json", "headers": headers}
+        sent: dict[str, Any] = {"data": BODIES[kind], "content_type": "application/json", "headers": headers}
         for method in ("POST", "GET"):
             answer = visitor.client.open(f"/admin/{path}", method=method, **sent)
             assert answer.status_code == 415
