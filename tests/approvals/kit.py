@@ -21,12 +21,7 @@ __all__ = ["ALICE", "BOB", "NOON"]
 VERA = Actor("vera@example.org", Source.CONSOLE, "192.0.2.9")
 OLGA = Actor("olga@example.org", Source.CONSOLE, "192.0.2.10")
 NOBODY = Actor("nobody@example.org", Source.CONSOLE, "192.0.2.11")
-PEOPLE = {
-    ALICE.name: Role.ADMIN,
-    BOB.name: Role.ADMIN,
-    OLGA.name: Role.OPERATOR,
-    VERA.name: Role.VIEWER,
-}
+PEOPLE = {ALICE.name: Role.ADMIN, BOB.name: Role.ADMIN, OLGA.name: Role.OPERATOR, VERA.name: Role.VIEWER}
 
 
 def add_people(database: Database, people: Mapping[str, Role]) -> None:

@@ -15,12 +15,7 @@ from app.accounts.services.account_changes import (
     create_account,
     request_account,
 )
-from app.accounts.services.accounts import (
-    AccountRefused,
-    find_account,
-    list_accounts,
-    update_account,
-)
+from app.accounts.services.accounts import AccountRefused, find_account, list_accounts, update_account
 from app.accounts.services.proposals import (
     ProposalRefused,
     ReasonMissing,
@@ -43,6 +38,9 @@ from app.values.errors import Unauthorized
 from tests.applications import Audited, Editing
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.network.services.edits.kit import records
+
+pytestmark = pytest.mark.one_database
+"""What waits for whom. How rows are written is tested with each feature, on both databases."""
 
 WHY = "Carol joins the team"
 CLI = Actor("cli:root", Source.CLI)
@@ -82,6 +80,7 @@ def propose(editing: Editing, request: AccountRequest) -> int:
     return saved.proposal_id
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("name", REQUESTS)
 def test_account_is_changed_by_two(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, name: str
@@ -230,6 +229,7 @@ def test_server_makes_first_two_administrators(database: Database, editing: Edit
         DIRECT["token"](editing, CLI, None)
 
 
+@pytest.mark.every_database
 def test_ingest_token_works_after_second_approval(
     database: Database,
     two_persons: TwoPersons,

@@ -44,6 +44,9 @@ from tests.builders.clock import MovableClock
 from tests.network.services.edits.kit import add_transfer, document, edited, records, removed, versions
 from tests.network.services.network_kit import VAULT, VILLAIN
 
+pytestmark = pytest.mark.one_database
+"""What waits for whom. How rows are written is tested with each feature, on both databases."""
+
 WHY = "agreed in ticket 7"
 Make = Callable[[Database], Edit]
 
@@ -207,6 +210,7 @@ def test_approval_uses_current_roles(database: Database, audited: Audited, editi
     assert approve(*audited, number, actor=OLGA).record_id
 
 
+@pytest.mark.every_database
 def test_row_changed_since_is_not_overwritten(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
@@ -247,6 +251,7 @@ def test_proposal_of_older_version_conflicts(
         preview_proposal(database, two_persons, other)
 
 
+@pytest.mark.every_database
 def test_base_fees_of_many_routes_wait(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing
 ) -> None:
@@ -290,6 +295,7 @@ def test_grave_change_needs_name_from_both(database: Database, audited: Audited,
     assert (changed["name"], changed["disabled"]) == ("Mainnet", True)
 
 
+@pytest.mark.every_database
 def test_proposal_expires_by_passed_clock(
     database: Database, two_persons: TwoPersons, audited: Audited, editing: Editing, clock: MovableClock
 ) -> None:
@@ -344,6 +350,7 @@ def test_rejected_or_withdrawn_with_a_reason(database: Database, audited: Audite
     assert "not now" in records(database)[2].detail
 
 
+@pytest.mark.every_database
 def test_concurrent_approvals_save_once(database: Database, audited: Audited, editing: Editing) -> None:
     number = propose(editing, EDITS["a new row"](database))
     start, outcomes = threading.Barrier(4), list[Any]()

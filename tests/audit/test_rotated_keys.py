@@ -20,6 +20,8 @@ from tests.applications import OpenApp, audited_of, editing_of
 from tests.feed.services.world import NOW, sent
 from tests.feed.views.kit import CURSOR, bearer, post, verdict
 
+pytestmark = pytest.mark.one_database
+
 OLD, NEW = "the old key of the tests, 32 characters", "the new key of the tests, 32 characters"
 
 

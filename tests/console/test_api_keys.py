@@ -7,15 +7,13 @@ import re
 from flask import Flask
 
 from app.accounts.rules.roles import Role
-from app.accounts.rules.two_persons import API_KEYS
 from app.credentials.callers import KeyUses
 from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
 from app.db.database import Database
-from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import Editing, OpenApp
-from tests.console.visitor import Visitor, add_account, email_of, signed_in
+from tests.applications import Editing
+from tests.console.visitor import Visitor, signed_in
 
 KEYS = "/admin/api_keys/"
 NEVER = 1e6
@@ -90,25 +88,3 @@ def test_operators_read(app: Flask, editing: Editing) -> None:
     assert "wallet" in page
     assert "Revoke the key" not in page
     assert "Add key" in signed_in(app, Role.ADMIN).get(KEYS).text
-
-
-def test_key_needs_second_person(open_app: OpenApp) -> None:
-    app = open_app(two_persons=(API_KEYS,))
-    first = signed_in(app, Role.ADMIN)
-    assert "break" not in first.post(f"{KEYS}new", FIELDS).text, "no reason, no key"
-    page = first.post(f"{KEYS}new", FIELDS | {"change_reason": "a new wallet"}).text
-    key = key_on_page(page)
-    assert "approves" in page
-    headers = {"Authorization": f"Bearer {key}"}
-    assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 401
-    second = signed_in(app, Role.ADMIN, "second@example.org")
-    shown = second.get("/admin/proposals/1")
-    assert "only the proposer has seen the key" in shown.text
-    assert key[20:] not in shown.text
-    second.post("/admin/proposals/1/approve")
-    assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 200
-    assert presented_key(part_of(app, Database), f"Bearer {key}") is not None
-    operator = Visitor(app)
-    add_account(app, Role.OPERATOR)
-    operator.sign_in(email_of(Role.OPERATOR))
-    assert "api key wallet" not in operator.get("/admin/proposals/").text

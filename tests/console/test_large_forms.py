@@ -66,7 +66,6 @@ def test_tokens_of_a_large_chain_are_chosen_first(large: Flask, operator: Visito
     assert {row["symbol"] for row in now["tokens"] if row["chain_id"] == NEW} == {"USDT", "USDC1"}
 
 
-@pytest.mark.every_database
 def test_largest_chain_is_copied_whole(large: Flask, operator: Visitor) -> None:
     before = tripled_document()
     tokens = [row["symbol"] for row in of_ethereum(before, "tokens")]
@@ -83,10 +82,9 @@ def test_largest_chain_is_copied_whole(large: Flask, operator: Visitor) -> None:
     assert len([row for row in now["tokens"] if row["chain_id"] == NEW]) == len(tokens)
 
 
-def test_forms_before_signing_in_are_small(large: Flask) -> None:
-    stranger = large.test_client()
+def test_forms_before_signing_in_are_small(app: Flask) -> None:
     fields = {f"field{n}": "" for n in range(101)}
-    assert stranger.post("/admin/sign-in", data=fields).status_code == 413
+    assert app.test_client().post("/admin/sign-in", data=fields).status_code == 413
 
 
 HEX = re.compile("0x[0-9a-fA-F]+")

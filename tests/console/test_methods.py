@@ -106,50 +106,50 @@ SAVING: Final = {"confirm": "1", "change_reason": "of the test", "typed": "a-wal
 SLOW_ROLES: Final = [pytest.param(role, marks=pytest.mark.slow) for role in (Role.VIEWER, Role.OPERATOR)]
 """An administrator may do all that these may."""
 
+OPENED: Final = {
+    "operators.reset_second_factor", "operators.new_password", "operators.edit", "history.undo",
+    "chains.stop", "chains.remove", "chains.restore", "connect.index", "webhooks.show", "api_keys.show",
+}  # fmt: skip
+"""Some of the pages that the addresses lead to: something there could be changed."""
+
+
+def sent_by(app: Flask, method: str, addresses: list[tuple[Rule, str]]) -> list[tuple[Rule, str]]:
+    """The addresses that have the method, and one of the console that has not, which the router refuses."""
+    adapter = app.url_map.bind("localhost")
+    having = [(rule, path) for rule, path in addresses if adapter.test(path.partition("?")[0], method)]
+    others = [each for each in addresses if each not in having and each[1].startswith("/admin/")]
+    return having + others[:1]
+
 
 @pytest.mark.parametrize("role", ["", Role.ADMIN, *SLOW_ROLES])
 def test_nothing_but_post_changes_a_row(
     app: Flask, database: Database, clock: MovableClock, addresses: list[tuple[Rule, str]], role: str
 ) -> None:
-    """On every route of the application, with the fields that would save a form."""
+    """On every route of the application, with the fields that would save a form.
+
+    HEAD, which a view takes for GET, has none, and answers as GET.
+    """
     if role in (Role.VIEWER, Role.OPERATOR):
         add_account(app, Role(role))
     visitor = visitor_of(app, email_of(Role(role))) if role else Visitor(app)
-    before = everything(database)
+    before, pages = everything(database), dict[str, tuple[int, str]]()
+    opened = set[str]()
     clock.forward(minutes=2)
     for method in READING:
-        for _, path in addresses:
-            for fields in ({}, SAVING) if method == "GET" else (SAVING,):
-                token = {"csrf_token": visitor.token()} if fields else {}
-                answer = visitor.client.open(
-                    path, method=method, data=fields | token, environ_base=visitor.environ
-                )
-                assert answer.status_code < 500, (method, path, answer.status)
+        fields = {} if method == "HEAD" else SAVING | {"csrf_token": visitor.token()}
+        for rule, path in sent_by(app, method, addresses):
+            answer = visitor.client.open(path, method=method, data=fields, environ_base=visitor.environ)
+            assert answer.status_code < 500, (method, path, answer.status)
+            shown = (answer.status_code, answer.location)
+            if method == "GET":
+                pages[path] = shown
+                opened |= {rule.endpoint} if answer.status_code == 200 else set()
+            elif method == "HEAD" and path.startswith("/admin/"):
+                assert (shown, answer.data) == (pages.get(path, shown), b""), path
         after = everything(database)
         assert [name for name in after if after[name] != before[name]] == [], method
     assert visitor.inside == bool(role), "no session was ended"
-
-
-def test_head_answers_as_get_without_body(app: Flask, addresses: list[tuple[Rule, str]]) -> None:
-    visitor = visitor_of(app, email_of(Role.ADMIN))
-    opened = set[str]()
-    for rule, path in addresses:
-        if rule.rule.startswith("/admin/"):
-            page, head = visitor.get(path), visitor.client.head(path, environ_base=visitor.environ)
-            assert (head.status_code, head.location, head.data) == (page.status_code, page.location, b""), (
-                path
-            )
-            opened |= {rule.endpoint} if page.status_code == 200 else set()
-    needed = {"operators.reset_second_factor", "operators.new_password", "operators.edit", "history.undo"}
-    needed |= {
-        "chains.stop",
-        "chains.remove",
-        "chains.restore",
-        "connect.index",
-        "webhooks.show",
-        "api_keys.show",
-    }
-    assert needed - opened == set(), "the addresses lead to something that could be changed"
+    assert role != Role.ADMIN or opened >= OPENED
 
 
 def test_view_never_sees_head(app: Flask, monkeypatch: pytest.MonkeyPatch, admin: Visitor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -50,10 +51,13 @@ ADDED_BY = {
 
 
 @pytest.mark.parametrize("section", NEW)
-def test_row_is_added_changed_and_removed(operator: Visitor, database: Database, section: str) -> None:
+def test_row_is_added_changed_removed_and_restored(
+    operator: Visitor, database: Database, section: str
+) -> None:
     count = len(document(database)[section])
     first = send(operator, new_page(section), **NEW[section])
     assert 'name="confirm"' in first.text, first.text
+    assert len({"reason", "change_reason"} & form_of(first).keys()) == 1, "a new block has its own"
     assert len(document(database)[section]) == count, "a preview writes nothing"
     assert send(operator, new_page(section), first, confirm="1").status_code == 302
     assert added(database, section).items() >= ADDED[section].items()
@@ -62,7 +66,9 @@ def test_row_is_added_changed_and_removed(operator: Visitor, database: Database,
     path = f"/admin/{section}/{key_of_last(database, section)}"
     sent, expected = CHANGES[section]
     before = added(database, section)
-    assert save(operator, path, **sent).location == f"/admin/{section}/"
+    saved = save(operator, path, **sent, change_reason="agreed\nin ticket 7")
+    assert saved.location == f"/admin/{section}/"
+    assert records(database)[-1].detail.endswith("; note: agreed in ticket 7")
     after = added(database, section)
     assert after.items() >= expected.items()
     assert {key for key in after if after[key] != before[key]} >= set(expected)
@@ -80,50 +86,46 @@ def test_row_is_added_changed_and_removed(operator: Visitor, database: Database,
     assert {record.actor for record in stored} == {"operator@example.org"}
     assert operator.get(path).status_code == 404
 
-
-@pytest.mark.parametrize("section", NEW)
-def test_one_field_holds_the_reason(operator: Visitor, database: Database, section: str) -> None:
-    path = new_page(section)
-    preview = form_of(send(operator, path, **NEW[section]))
-    assert "confirm" not in preview
-    assert len({"reason", "change_reason"} & preview.keys()) == 1, "a new block has its own"
-    save(operator, path, **NEW[section])
-    path = f"/admin/{section}/{key_of_last(database, section)}"
-    save(operator, path, **CHANGES[section][0], change_reason="agreed\nin ticket 7")
-    assert records(database)[-1].detail.endswith("; note: agreed in ticket 7")
-
-
-@pytest.mark.parametrize("section", NEW)
-def test_other_fields_are_refused(operator: Visitor, database: Database, section: str) -> None:
-    before = document(database)
-    answer = send(operator, new_page(section), **NEW[section], confirm="1", base_fee_changed_at="x")
-    assert answer.status_code == 400
-    assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
-    path = f"/admin/{section}/{key_of_last(database, section)}"
-    about = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}.get(
-        section, "symbol"
+    removal = stored[-1]
+    page = operator.get(
+        "/admin/history/", query_string={"subject": json.loads(removal.changes)[0]["subject"]}
     )
-    answer = send(operator, path, **{about: "7"}, confirm="1")
-    assert answer.status_code == 400, "what a row is about is no field of its form"
+    assert "This row was removed" in page.text
+    restore = f"/admin/{section}/restore/{removal.id}/0?before=1"
+    assert restore in operator.get(f"/admin/audit/{removal.id}").text
+    preview = operator.get(restore)
+    assert "Added" in preview.text, preview.text
+    typed = sent.get("typed", "")
+    assert send(operator, restore, preview, confirm="1", typed=typed).status_code == 302
+    assert added(database, section) == after
+    back = operator.get(f"/admin/{section}/restore/{removal.id}/0").location
+    assert "/remove" in back, "a version without the row is its removal"
+
+
+def test_other_fields_are_refused(operator: Visitor, database: Database) -> None:
+    before = document(database)
+    names = {"chains": "id", "blocked_networks": "cidr", "blocked_addresses": "address"}
+    for section, new in NEW.items():
+        answer = send(operator, new_page(section), **new, confirm="1", base_fee_changed_at="x")
+        assert answer.status_code == 400, section
+        assert "no field “base_fee_changed_at”: nothing was changed" in answer.text
+        path = f"/admin/{section}/{key_of_last(database, section)}"
+        answer = send(operator, path, **{names.get(section, "symbol"): "7"}, confirm="1")
+        assert answer.status_code == 400, "what a row is about is no field of its form"
     assert document(database) == before
 
 
 WRONG = [
-    ("chains", {"id": "0"}, "must be an integer from 1 to 4294967295"),
+    # What only a form refuses; and some that the services do, which test all of them.
     ("chains", {"id": "1.5"}, "enter a whole number, digits only"),
     ("chains", {"id": "1"}, "Ethereum exists already: change that one"),
     ("chains", {"id": "9" * 30}, "too large"),
     ("chains", {"name": " "}, "enter a value"),
-    ("chains", {"name": "a\tb"}, "one line of printable text"),
     ("chains", {"explore_url": "http://explorer.example"}, "must be an https URL"),
-    ("chains", {"icon": "javascript:alert(1)"}, "must be an https URL"),
-    ("chains", {"minimal_max_slippage": "1000000"}, "must be an integer from 0 to 999999"),
     ("chains", {"disabled": "1"}, "Enter why the chain is stopped"),
     ("chains", {"disabled": "1", "disabled_reason": "\r\n "}, "Enter why the chain is stopped"),
     ("tokens", {"chain_id": ""}, "Choose a chain"),
     ("tokens", {"chain_id": "99"}, "chain 99 is not among the chains"),
-    ("tokens", {"address": "0x12"}, "must have 40 or 64 hex digits"),
-    ("tokens", {"decimal": "37"}, "must be an integer from 0 to 36"),
     ("pools", {"symbol": ""}, "Choose a token"),
     ("pools", {"total_cap": "0." + "0" * 18 + "1"}, "CELR has 18 decimals. Enter at most 18 digits"),
     ("pools", {"total_cap": "1,5"}, "without commas and with a decimal point"),
@@ -136,7 +138,6 @@ WRONG = [
     ("pools", {"total_cap": "9" * 121, "total_cap_unit": "smallest"}, "Enter smallest units as digits only"),
     ("pools", {"epoch_seconds": "0"}, "must be an integer from 1"),
     ("routes", {"rate_model": "free"}, "Choose how the rate is found"),
-    ("routes", {"rate_amplification": "0"}, "must be an integer from 1 to 1000000"),
     ("routes", {"rate_amplification": ""}, "enter a whole number"),
     ("routes", {"rate_model": "fixed", "rate_value": "1,5"}, "must be a positive decimal"),
     ("routes", {"base_fee": "1.5 USDT"}, "is not a number"),
@@ -153,14 +154,11 @@ WRONG = [
     ("pegged_pairs", {"pegged_deposit_contract_addr": "0x12"}, "must have 40 or 64 hex digits"),
     ("pegged_pairs", {"org_token_address": "0x12"}, "must have 40 or 64 hex digits"),
     ("tokens", {"min_send": "5", "max_send": "4"}, "must be at least “Minimum amount”"),
-    ("chains", {"tx_path": "tx"}, "must begin and end with a /"),
     ("chains", {"rpc": "https://node.example/key"}, "must be the name of an environment variable"),
     ("chains", {"finality": "soon"}, "Enter a whole number of blocks, or finalized"),
     ("chains", {"poll_seconds": "often"}, "Enter a number of seconds"),
-    ("chains", {"poll_seconds": "0.1"}, "must be a number from 0.2 to 3600"),
     ("blocked_addresses", {"text": "0x12"}, "must have 40 or 64 hex digits"),
     ("blocked_addresses", {"expires_at": "tomorrow"}, "must be a time"),
-    ("blocked_addresses", {"source": "x" * 1025}, "must be a text of 0 to 1024 characters"),
     ("blocked_networks", {"text": "198.51.100.1/24"}, "must have no bits set beyond its prefix"),
 ]
 
@@ -168,12 +166,11 @@ WRONG = [
 SELECTS = ("chain_id", "src_chain_id", "symbol", "rate_model")
 
 
-@pytest.mark.parametrize("section", NEW)
-def test_refusal_is_shown_in_plain_words(operator: Visitor, database: Database, section: str) -> None:
+def test_refusal_is_shown_in_plain_words(operator: Visitor, database: Database) -> None:
     before = document(database)
-    blank = operator.get(new_page(section))
-    for values, words in [(values, words) for name, values, words in WRONG if name == section]:
-        answer = send(operator, new_page(section), blank, **NEW[section] | values, confirm="1")
+    blank = {section: operator.get(new_page(section)) for section in NEW}
+    for section, values, words in WRONG:
+        answer = send(operator, new_page(section), blank[section], **NEW[section] | values, confirm="1")
         assert answer.status_code == 200, values
         assert words.casefold() in answer.text.casefold(), values
         assert 'name="confirm"' not in answer.text

@@ -93,17 +93,6 @@ def test_stopping_chain_needs_reason_and_name(operator: Visitor, database: Datab
     assert operator.get("/admin/chains/77/stop").status_code == 404
 
 
-def test_stop_in_form_needs_name(operator: Visitor, database: Database) -> None:
-    preview = send(operator, "/admin/chains/56", disabled="1", disabled_reason="halted")
-    assert "Type “BNB Chain” to confirm" in preview.text
-    again = send(operator, "/admin/chains/56", preview, confirm="1", typed="BNB")
-    assert "Nothing was saved" in again.text
-    assert not document(database)["chains"][2]["disabled"]
-    assert send(operator, "/admin/chains/56", again, confirm="1", typed=" BNB Chain ").status_code == 302
-    assert document(database)["chains"][2]["disabled"]
-    assert "network.edit" in [record.action for record in records(database)]
-
-
 def test_stop_needs_the_current_name(app: Flask, operator: Visitor, database: Database) -> None:
     page, other = operator.get("/admin/chains/1/stop"), other_operator(app)
     save(other, "/admin/chains/1", name="Mainnet")

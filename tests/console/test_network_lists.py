@@ -30,7 +30,6 @@ LISTS = (
     "blocked_networks", "anomalies",
 )  # fmt: skip
 EVERY_LIST = (*LISTS, "operators", "ingest_tokens", "api_keys")
-MORE_COLUMNS_THAN_ANY_LIST = 12
 NASTY = ("x", "-1", "99999999999999999999", "1e3", "'", '"><script>', "\0", "²", "٣", "%", "1;2", " 1 ")
 SCRIPT = "<script>alert('x')</script>"
 QUOTED = '"><img src=x onerror=alert(1)>'
@@ -45,25 +44,23 @@ def filters_of(page: str) -> list[str]:
     return [part.split('"')[0] for part in page.split('name="')[1:] if part.startswith("flt")]
 
 
-@pytest.mark.parametrize("name", EVERY_LIST)
-def test_unreadable_filters_of_a_list_are_ignored(network: Flask, name: str, admin: Visitor) -> None:
-    filters = filters_of(admin.get(f"/admin/{name}/").text)
-    assert filters or name not in LISTS, name
-    for value in NASTY:
-        typed = dict.fromkeys(filters, value) | {"search": value, "flt0_0": value, "flt0_nothing": value}
-        answer = admin.get(f"/admin/{name}/", query_string=typed)
-        assert answer.status_code == 200, value
-        assert "<script>" not in answer.text
-        if filters and value != "\0":  # which is removed before the filter is read
-            assert "The filter was ignored" in answer.text
-
-
-@pytest.mark.parametrize("name", EVERY_LIST)
-def test_unreadable_order_or_page_shows_the_list(network: Flask, name: str, admin: Visitor) -> None:
-    columns = [(str(column), desc) for column in range(MORE_COLUMNS_THAN_ANY_LIST) for desc in ("0", "1")]
-    for sort, desc in [*columns, *((value, value) for value in NASTY)]:
-        query = {"sort": sort, "desc": desc, "page": desc, "page_size": desc}
-        assert admin.get(f"/admin/{name}/", query_string=query).status_code == 200, sort
+def test_unreadable_query_shows_the_list(network: Flask, admin: Visitor) -> None:
+    """Of every list: filters, orders by every column, and pages."""
+    for name in EVERY_LIST:
+        page = admin.get(f"/admin/{name}/").text
+        filters = filters_of(page)
+        assert filters or name not in LISTS, name
+        for value in NASTY:
+            typed = dict.fromkeys(filters, value) | {"search": value, "flt0_0": value, "flt0_nothing": value}
+            typed |= dict.fromkeys(("sort", "desc", "page", "page_size"), value)
+            answer = admin.get(f"/admin/{name}/", query_string=typed)
+            assert answer.status_code == 200, (name, value)
+            assert "<script>" not in answer.text, name
+            if filters and value != "\0":  # which is removed before the filter is read
+                assert "The filter was ignored" in answer.text, (name, value)
+        for column in range(page.count("<th ") + 2):
+            query = {"sort": str(column), "desc": "1"}
+            assert admin.get(f"/admin/{name}/", query_string=query).status_code == 200, (name, column)
 
 
 def test_filters_find(visitor: Visitor) -> None:

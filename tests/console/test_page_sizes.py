@@ -17,15 +17,16 @@ from app.credentials.services.issuing import issue, new_key, new_token
 from app.db.database import Database
 from app.db.engine import writing
 from app.http.application import part_of
-from app.network.document import export_network
+from app.network.document import export_network, import_network
 from app.network.edits.restore import Undo
 from app.network.edits.save import preview_edit, save_edit
 from app.transfers.models import Anomaly
 from app.values.amounts import grouped
 from tests.actors import TESTER
-from tests.applications import OpenApp, editing_of
+from tests.applications import Editing, OpenApp, editing_of
+from tests.builders.network import text
 from tests.console.forms import form_of
-from tests.console.large import SIZE, VALIDATORS, import_production, production_document
+from tests.console.large import SIZE, VALIDATORS, import_production, production_document, reduced_document
 from tests.console.roles import EXPECTED
 from tests.console.visitor import NOW, Visitor, add_account, signed_in
 from tests.console.walking import Walk
@@ -45,13 +46,21 @@ def emptied(document: bytes) -> dict[str, int]:
     return {name: len(rows) for name, rows in json.loads(document).items() if isinstance(rows, list)}
 
 
-TOTAL = sum(emptied(json.dumps(production_document()).encode()).values())
+def total(document: dict[str, Any]) -> int:
+    return sum(emptied(json.dumps(document).encode()).values())
+
+
+REDUCED = reduced_document()
 
 
 @pytest.fixture
-def large(app: Flask, shared_database: SharedDatabase) -> Flask:
-    """A gateway whose first record is an import of the size of production."""
-    shared_database.fill("tests.console production", lambda: import_production(app))
+def large(app: Flask, shared_database: SharedDatabase, editing: Editing) -> Flask:
+    """A gateway whose first record is an import of many rows."""
+
+    def fill() -> None:
+        import_network(*editing, text(REDUCED), actor=TESTER)
+
+    shared_database.fill("tests.console reduced production", fill)
     return app
 
 
@@ -70,17 +79,6 @@ def next_page(page: str, path: str) -> str | None:
     return None if found is None else path + found[1].replace("&amp;", "&")
 
 
-def test_record_shows_counts_and_first_rows(admin: Visitor) -> None:
-    page = admin.get("/admin/audit/1")
-    assert len(page.data) < MOST_BYTES
-    assert rows_of(page.text) == ROWS
-    for section, rows in SIZE.items():
-        label = section.replace("_", " ").capitalize()
-        counts = page.text.partition(f"{label}</a></th>")[2].partition("</tr>")[0]
-        assert f'<td class="number">{rows}</td>' in counts, section
-    assert f"Page 1 of {-(-TOTAL // ROWS)}" in page.text
-
-
 def test_pages_of_section_show_each_row_once(admin: Visitor) -> None:
     path, seen = "/admin/audit/1", list[str]()
     address: str | None = f"{path}?rows=pools:1"
@@ -88,7 +86,7 @@ def test_pages_of_section_show_each_row_once(admin: Visitor) -> None:
         page = admin.get(address).text
         seen += re.findall(r"<strong>Added: (Pool [^<]+)</strong>", page)
         address = next_page(page, path)
-    assert len(seen) == len(set(seen)) == SIZE["pools"]
+    assert len(seen) == len(set(seen)) == len(REDUCED["pools"]) > ROWS
 
 
 def test_unknown_page_of_rows_shows_another(admin: Visitor) -> None:
@@ -112,31 +110,43 @@ def test_record_is_downloaded_whole(large: Flask, admin: Visitor) -> None:
     answer = admin.get("/admin/audit/1.json")
     entry = show_audit(part_of(large, Database), 1)
     assert entry is not None
-    assert len(answer.get_json()["changes"]) == len(entry.changes) == TOTAL
+    assert len(answer.get_json()["changes"]) == len(entry.changes) == total(REDUCED)
     assert "attachment" in answer.headers["Content-Disposition"]
     assert admin.get("/admin/audit/999.json").status_code == 404
 
 
-@pytest.mark.every_database
-@pytest.mark.parametrize("rows", ["", "?rows=routes:2"])
-def test_large_record_is_undone_whole(large: Flask, admin: Visitor, rows: str) -> None:
-    path = f"/admin/history/undo/1{rows}"
-    page = admin.get(path)
+def test_record_of_production_is_shown_and_undone_whole(
+    app: Flask, database: Database, shared_database: SharedDatabase
+) -> None:
+    shared_database.fill("tests.console production", lambda: import_production(app))
+    admin, changes = signed_in(app, Role.ADMIN), total(production_document())
+    page = admin.get("/admin/audit/1")
+    assert len(page.data) < MOST_BYTES
+    assert rows_of(page.text) == ROWS
+    for section, rows in SIZE.items():
+        label = section.replace("_", " ").capitalize()
+        counts = page.text.partition(f"{label}</a></th>")[2].partition("</tr>")[0]
+        assert f'<td class="number">{rows}</td>' in counts, section
+    assert f"Page 1 of {-(-changes // ROWS)}" in page.text
+    path = "/admin/history/undo/1?rows=routes:2"
+    with statements(database.engine) as executed:
+        page = admin.get(path)
+    assert len(executed) < 150, "they do not grow with the rows"
     assert len(page.data) < MOST_BYTES
     assert rows_of(page.text) == ROWS
     button = page.text.index('name="confirm"')
     assert button < page.text.index("<h2>Effects</h2>") < page.text.index('<details class="card"')
-    assert f"Undo {grouped(TOTAL)} changes" in page.text
+    assert f"Undo {grouped(changes)} changes" in page.text
     done = admin.post(path, form_of(page) | {"confirm": "1", "change_reason": "a wrong file"})
     assert done.location.startswith("/admin/audit/")
-    assert not any(emptied(export_network(part_of(large, Database))).values())
+    assert not any(emptied(export_network(database)).values())
 
 
 def test_undo_refuses_changes_after_preview(large: Flask, admin: Visitor) -> None:
     """A row that was on no page that was opened, too."""
     database = part_of(large, Database)
     stale = admin.get("/admin/history/undo/1")
-    number = SIZE["chains"] + SIZE["tokens"] + 3
+    number = len(REDUCED["chains"]) + len(REDUCED["tokens"]) + 3
     restore = f"/admin/pools/restore/1/{number}?before=1"
     removal = admin.get(admin.get(restore).location)
     assert removal.status_code == 200
@@ -148,7 +158,7 @@ def test_undo_refuses_changes_after_preview(large: Flask, admin: Visitor) -> Non
     assert len(json.loads(export_network(database))["routes"]) == len(routes) - 1
     answer = admin.post("/admin/history/undo/1", form_of(stale) | {"confirm": "1"})
     assert "were changed while you were looking" in answer.text
-    assert emptied(export_network(database))["chains"] == SIZE["chains"]
+    assert emptied(export_network(database))["chains"] == len(REDUCED["chains"])
 
 
 NOT_OPENED = {
@@ -235,7 +245,7 @@ def test_previews_of_everything_are_bounded(admin: Visitor) -> None:
         following = admin.post("/admin/document/apply", form_of(preview) | picked | {"rows": "all:2"})
         assert rows_of(following.text) == ROWS
         assert set(subjects(following.text)).isdisjoint(subjects(preview.text))
-    lines = "\n".join(f"0x{10**31 + n:040x}" for n in range(5 * VALIDATORS))
+    lines = "\n".join(f"0x{10**31 + n:040x}" for n in range(2 * VALIDATORS))
     blocks = admin.post("/admin/blocked_addresses/new", {"text": lines, "reason": "a list"})
     assert 'name="confirm"' in blocks.text
     assert len(blocks.data) < MOST_BYTES
@@ -261,13 +271,7 @@ def test_confirmed_document_applies_all_rows(large: Flask, admin: Visitor) -> No
     admin.post("/admin/document/apply", form_of(preview) | {"confirm": "1", "change_reason": "new fees"})
     routes = json.loads(export_network(part_of(large, Database)))["routes"]
     assert {row["base_fee"] for row in routes} == {"7"}
-    assert len(routes) == SIZE["routes"]
-
-
-def test_statements_of_undo_do_not_grow_with_rows(large: Flask, admin: Visitor) -> None:
-    with statements(part_of(large, Database).engine) as executed:
-        admin.get("/admin/history/undo/1")
-    assert len(executed) < 150
+    assert len(routes) == len(REDUCED["routes"]) > ROWS
 
 
 def fill_lists(app: Flask) -> None:

@@ -28,15 +28,7 @@ from tests.console.authenticator import (
     sign_in_by_passkey,
 )
 from tests.console.second_factor import code_of, set_up
-from tests.console.visitor import (
-    NOW,
-    PASSWORD,
-    Visitor,
-    add_account,
-    email_of,
-    signed_in,
-    visitor_of,
-)
+from tests.console.visitor import NOW, PASSWORD, Visitor, add_account, email_of, signed_in, visitor_of
 
 VIEWER = email_of(Role.VIEWER)
 

@@ -53,6 +53,15 @@ def without(document: Row, chain_id: int, symbol: str) -> Row:
     return document | {name: [row for row in document[name] if not is_of(row)] for name in sections}
 
 
+def of_symbols(document: Row, symbols: set[str]) -> Row:
+    """The rows of the chains and of these tokens: a document of a few is imported in a tenth of the time."""
+    return document | {
+        name: [row for row in rows if row.get("symbol", "") in symbols or "symbol" not in row]
+        for name, rows in document.items()
+        if isinstance(rows, list)
+    }
+
+
 def reconnect(visitor: Visitor, path: str, page: TestResponse, pick: random.Random) -> TestResponse:
     """The preview of the wizard's page. A rate that it leaves open is 1, or a curve."""
     form = form_of(page)
@@ -90,7 +99,9 @@ def test_reconnected_token_keeps_its_rates(app: Flask, editing: Editing, tokens:
     document = priced_document(pick)
     pools = [(row["chain_id"], row["symbol"]) for row in document["pools"]]
     visitor = signed_in(app, Role.OPERATOR)
-    for chain_id, symbol in pick.sample(pools, tokens):
+    sampled = pick.sample(pools, tokens)
+    document = of_symbols(document, {symbol for _, symbol in sampled})
+    for chain_id, symbol in sampled:
         import_network(*editing, text(without(document, chain_id, symbol)), actor=TESTER)
         path = f"/admin/connect/token?chain={chain_id}&symbol={symbol}"
         page = visitor.get(path)

@@ -121,13 +121,14 @@ def test_guessing_codes_has_to_wait(app: Flask, viewer: Visitor) -> None:
     assert not visitor.inside
 
 
-@pytest.mark.parametrize("code", ["", " ", "\0", "é" * 300, "-" * 5000])
-def test_malformed_codes_are_wrong_ones(app: Flask, code: str, viewer: Visitor) -> None:
+def test_malformed_codes_are_wrong_ones(app: Flask, viewer: Visitor) -> None:
     set_up(viewer)
     make(viewer)
-    visitor = visitor_of(app, VIEWER)
-    assert visitor.post("/admin/sign-in/recovery", {"code": code}).status_code == 200
-    assert not visitor.inside
+    for number, code in enumerate(("", " ", "\0", "é" * 300, "-" * 5000)):
+        visitor = Visitor(app, f"192.0.2.{number}")
+        visitor.sign_in(VIEWER)
+        assert visitor.post("/admin/sign-in/recovery", {"code": code}).status_code == 200, code
+        assert not visitor.inside
 
 
 def test_inactive_account_cannot_use_codes(

@@ -82,32 +82,15 @@ def test_search_finds_block_of_account(network: Flask, viewer: Visitor) -> None:
     assert [kind for kind, _ in hits(viewer, VILLAIN)] == ["Block"]
 
 
-@pytest.mark.parametrize("typed", ["", "   ", "\0"])
-def test_empty_search_explains_itself(app: Flask, typed: str) -> None:
-    page = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
-    assert "What you can search for" in page.text
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "%",
-        "_",
-        "%%%%",
-        "'; DROP TABLE transfers; --",
-        "…",
-        "...",
-        "0x",
-        "0x…",
-        "(" * 50,
-        "x" * 5_000,
-        "https://",
-    ],
-)
-def test_search_for_odd_text_shows_no_results(app: Flask, sandbox: Flask, typed: str) -> None:
-    answer = signed_in(app, Role.VIEWER).get("/admin/search/", query_string={"q": typed})
-    assert answer.status_code == 200
-    assert "No results" in answer.text
+def test_search_for_odd_text_shows_no_results(sandbox: Flask, viewer: Visitor) -> None:
+    for typed in ("", "   ", "\0"):
+        page = viewer.get("/admin/search/", query_string={"q": typed})
+        assert "What you can search for" in page.text
+    odd = ("%", "_", "%%%%", "'; DROP TABLE transfers; --", "…", "...", "0x", "0x…", "(" * 50, "x" * 5_000)
+    for typed in (*odd, "https://"):
+        answer = viewer.get("/admin/search/", query_string={"q": typed})
+        assert answer.status_code == 200, typed
+        assert "No results" in answer.text, typed
 
 
 def test_names_ignore_letter_case(app: Flask, editing: Editing) -> None:

@@ -44,7 +44,7 @@ def behind_a_proxy(open_app: OpenApp) -> Flask:
     return app
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost", "[::1]", "gw.example"])
+@pytest.mark.parametrize("host", ["[::1]", "gw.example"])
 def test_https_proxy_makes_everything_secure(behind_a_proxy: Flask, host: str) -> None:
     client = behind_a_proxy.test_client(use_cookies=False)
     page, answer = sign_in(client, {"Host": host, **HTTPS})
@@ -60,15 +60,13 @@ def test_https_proxy_makes_everything_secure(behind_a_proxy: Flask, host: str) -
     assert client.get("/admin/", headers={"Host": host, **HTTPS, **signed_in}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/admin/", "/admin/nothing", "/admin", "/v2/getTransferConfigs", "/healthz", "/x"]
-)
-def test_every_https_response_has_hsts(behind_a_proxy: Flask, path: str) -> None:
+def test_every_https_response_has_hsts(behind_a_proxy: Flask) -> None:
     client = behind_a_proxy.test_client()
-    assert client.get(path, headers=HTTPS).headers[HSTS]
-    assert client.get(path, base_url="https://gw.example").headers[HSTS]
-    for headers in ({}, {"X-Forwarded-Proto": "http"}, {"X-Forwarded-Proto": "https, http"}):
-        assert HSTS not in client.get(path, headers=headers).headers
+    for path in ("/admin/", "/admin/nothing", "/admin", "/v2/getTransferConfigs", "/healthz", "/x"):
+        assert client.get(path, headers=HTTPS).headers[HSTS]
+        assert client.get(path, base_url="https://gw.example").headers[HSTS]
+        for headers in ({}, {"X-Forwarded-Proto": "http"}, {"X-Forwarded-Proto": "https, http"}):
+            assert HSTS not in client.get(path, headers=headers).headers, path
 
 
 @pytest.mark.parametrize(
@@ -121,27 +119,17 @@ def test_http_cookie_fails_over_https(behind_a_proxy: Flask) -> None:
         assert client.get("/admin/", headers=requested | {"Cookie": cookie}).status_code == 302
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        HTTPS,
-        {"Host": "evil.example"},
-        {"Host": "GW.Example:80"},
-        {"Host": "gw:8000"},
-        {"Host": "127.0.0.1:8000", **HTTPS},
-    ],
-)
-@pytest.mark.parametrize("path", ["/admin", "/admin?x=1", "/admin/network", "/admin/audit", "/admin/chains"])
-def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask, path: str, headers: dict[str, str]) -> None:
-    answer = behind_a_proxy.test_client().get(path, headers=headers)
-    if answer.status_code in (301, 302, 308):
-        assert answer.location.startswith(
-            path.split("?", maxsplit=1)[0] if answer.status_code == 308 else "/admin/"
-        )
-        assert not answer.location.startswith("//")
-    else:
-        assert answer.status_code == 404
+def test_no_redirect_leaves_the_scheme(behind_a_proxy: Flask) -> None:
+    hosts = [{"Host": host} for host in ("evil.example", "GW.Example:80", "gw:8000")]
+    for headers in ({}, HTTPS, *hosts, {"Host": "127.0.0.1:8000", **HTTPS}):
+        for path in ("/admin", "/admin?x=1", "/admin/network", "/admin/audit", "/admin/chains"):
+            answer = behind_a_proxy.test_client().get(path, headers=headers)
+            if answer.status_code in (301, 302, 308):
+                there = path.partition("?")[0] if answer.status_code == 308 else "/admin/"
+                assert answer.location.startswith(there), (path, headers)
+                assert not answer.location.startswith("//")
+            else:
+                assert answer.status_code == 404, (path, headers)
 
 
 def test_routing_redirect_is_not_stored(open_app: OpenApp) -> None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 from sqlalchemy import delete, insert, update
+from werkzeug.test import TestResponse
 
 from app.accounts.rules.roles import Role
 from app.accounts.rules.two_persons import TwoPersons
@@ -28,6 +29,8 @@ from tests.builders import network as build
 from tests.console.forms import form_of, forms_in, save, send
 from tests.console.visitor import Visitor, other_operator, signed_in
 from tests.network.services.edits.kit import document, records
+
+Prepare = Callable[[Visitor, Database], object]
 
 CONTRACT = "0x00000000000000000000000000000000000000a1"
 CELO = "/admin/connect/token?chain=42220&symbol=USDT"
@@ -63,16 +66,17 @@ def connect(visitor: Visitor, liquidity: str, **rates: str) -> Any:
 EVERY_RATE = ("route0_rate", "route1_rate", "route2_rate", "route3_rate")
 
 
-@pytest.mark.parametrize(
-    ("liquidity", "words"),
-    [("250000", "1 USDT would bring"), ("0", "the new pool is empty")],
-    ids=["unequal pools", "empty pool"],
-)
-def test_unfit_curve_is_not_copied(console: Visitor, liquidity: str, words: str) -> None:
-    page = connect(console, liquidity)
-    assert page.text.count(f"is not copied: {words}") == 4
-    assert "Connect USDT on Celo?" not in page.text
-    assert form_of(page)["route0_rate"] == ""
+def test_unfit_curve_is_not_copied(console: Visitor) -> None:
+    """Of unequal pools and of an empty one; also while the chain is stopped."""
+    for liquidity, words in (("250000", "1 USDT would bring"), ("0", "the new pool is empty")):
+        page = connect(console, liquidity)
+        assert page.text.count(f"is not copied: {words}") == 4
+        assert "Connect USDT on Celo?" not in page.text
+        assert form_of(page)["route0_rate"] == ""
+    send(console, "/admin/chains/42220/stop", disabled_reason="x", typed="celo", confirm="1")
+    assert connect(console, "250000").text.count("is not copied: 1 USDT would bring") == 4
+    preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "curve 200"))
+    assert 'name="typed"' in preview.text
 
 
 def test_connecting_token_copies_fitting_curve(console: Visitor, database: Database) -> None:
@@ -124,11 +128,11 @@ def test_entered_rates_are_saved(console: Visitor, database: Database) -> None:
     assert new[1, 42220] == {"model": "fixed", "value": "0.9999"}
 
 
-@pytest.mark.parametrize("typed", ["curve", "curve x", "x", "1,5", "curve 0", "0 0 1 curve 2 3 x"])
-def test_invalid_rate_is_refused_at_its_field(console: Visitor, typed: str) -> None:
-    page = connect(console, "5000000", route0_rate=typed)
-    assert "Connect USDT on Celo?" not in page.text
-    assert 'id="field-route0_rate-error"' in page.text
+def test_invalid_rate_is_refused_at_its_field(console: Visitor) -> None:
+    for typed in ("curve", "curve x", "x", "1,5", "curve 0", "0 0 1 curve 2 3 x"):
+        page = connect(console, "5000000", route0_rate=typed)
+        assert "Connect USDT on Celo?" not in page.text, typed
+        assert 'id="field-route0_rate-error"' in page.text, typed
 
 
 def test_far_fixed_rate_is_not_copied(app: Flask, editing: Editing) -> None:
@@ -201,13 +205,6 @@ def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     assert send(console, "/admin/chains/1/resume", confirm="1").status_code == 302
 
 
-def test_unmoved_route_preview_requires_no_symbol(console: Visitor, database: Database) -> None:
-    leave(database, MOST, 42161)
-    preview = send(console, "/admin/routes/1", base_fee="2")
-    assert "The change does not move it" in preview.text
-    assert 'name="typed"' not in preview.text
-
-
 FEES = "/admin/routes/base-fees"
 
 
@@ -219,35 +216,6 @@ def test_fees_by_destination_try_their_routes(console: Visitor, database: Databa
     preview = send(console, FEES, **multiplied)
     assert "The change does not move it" in preview.text
     assert 'name="typed"' not in preview.text
-
-
-def test_fee_that_opens_far_route_is_confirmed(console: Visitor, database: Database) -> None:
-    """Without a fee the route gave no estimates."""
-    save(console, "/admin/routes/1", base_fee="")
-    leave(database, MOST, 42161)
-    fee = {"dst_chain_id": "42161", "symbol": "USDT", "how": "amount", "amount": "1"}
-    preview = send(console, FEES, **fee)
-    assert FAR in preview.text
-    assert "Type “USDT” to confirm" in preview.text
-    assert "Nothing was saved" in send(console, FEES, preview, confirm="1").text
-    assert document(database)["routes"][0]["base_fee"] is None
-    assert send(console, FEES, preview, confirm="1", typed="usdt").status_code == 302
-
-
-def test_routes_of_stopped_chain_are_tried(console: Visitor) -> None:
-    send(console, "/admin/chains/42220/stop", disabled_reason="x", typed="celo", confirm="1")
-    assert connect(console, "250000").text.count("is not copied: 1 USDT would bring") == 4
-    preview = connect(console, "250000", **dict.fromkeys(EVERY_RATE, "curve 200"))
-    assert 'name="typed"' in preview.text
-
-
-def test_unblocked_far_route_is_confirmed(console: Visitor, database: Database) -> None:
-    block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
-    save(console, "/admin/route_blocks/new", **block)
-    leave(database, MOST, 42161)
-    preview = console.get("/admin/route_blocks/1/remove")
-    assert FAR in preview.text
-    assert 'name="typed"' in preview.text
 
 
 def test_closed_route_names_refusing_check(console: Visitor) -> None:
@@ -397,10 +365,14 @@ def age_fees(database: Database) -> None:
         connection.execute(update(Route).values(base_fee_changed_at=database.clock() - timedelta(days=1)))
 
 
-REFUSALS: dict[str, Callable[[Visitor, Database], object]] = {
+def without_fee(console: Visitor, database: Database) -> None:
+    save(console, ROUTE, base_fee="")
+
+
+REFUSALS: dict[str, Prepare] = {
     "epoch cap used up": lambda console, database: save(console, "/admin/pools/1", epoch_cap="0"),
     "over the total cap": lambda console, database: save(console, "/admin/pools/1", total_cap="1"),
-    "fee not known": lambda console, database: save(console, ROUTE, base_fee=""),
+    "fee not known": without_fee,
     "fee too old": lambda console, database: age_fees(database),
     "empty pools": lambda console, database: leave(database, MILLIONS, *NAMES),
 }
@@ -408,28 +380,73 @@ REFUSALS: dict[str, Callable[[Visitor, Database], object]] = {
 
 
 @pytest.mark.parametrize("why", REFUSALS)
-def test_far_rate_of_closed_route_is_confirmed(
+def test_rate_of_closed_route_is_confirmed(
     console: Visitor, database: Database, snapshots: SnapshotSource, why: str
 ) -> None:
+    """A far rate and, where the pools are not empty, a curve that does not fit them; a rate near 1 is not."""
     REFUSALS[why](console, database)
+    preview = send(console, ROUTE, rate_model="fixed", rate_value="1.0001")
+    assert REFUSED in preview.text
+    assert 'name="typed"' not in preview.text
+    if why != "empty pools":
+        leave(database, MILLIONS - 10**11, 1)
+        preview = send(console, ROUTE, rate_amplification="100")
+        assert REFUSED in preview.text
+        assert_far(preview)
+        with writing(database.engine) as connection:
+            connection.execute(delete(PoolCounter))
     preview = send(console, ROUTE, **FAR_RATE)
     assert REFUSED in preview.text
     assert "(rate 1.5)" in preview.text
-    assert FAR in preview.text
+    assert_far(preview)
     assert "Nothing was saved" in send(console, ROUTE, preview, confirm="1").text
     assert document(database)["routes"][0]["rate"] == CURVE
     assert send(console, ROUTE, preview, confirm="1", typed="USDT").status_code == 302
     assert far_routes(database, snapshots) == 0, "the route is not open"
 
 
-@pytest.mark.parametrize("why", list(REFUSALS)[:4])
-def test_unfit_curve_of_closed_route_is_confirmed(console: Visitor, database: Database, why: str) -> None:
-    leave(database, MILLIONS - 10**11, 1)
-    REFUSALS[why](console, database)
-    preview = send(console, ROUTE, rate_amplification="100")
-    assert REFUSED in preview.text
-    assert FAR in preview.text
+def assert_far(preview: TestResponse) -> None:
+    assert FAR in preview.text, preview.text
     assert "Type “USDT” to confirm" in preview.text
+
+
+OPENED: dict[str, tuple[Prepare, str, dict[str, str]]] = {
+    "a fee for all routes there": (
+        without_fee, FEES, {"dst_chain_id": "42161", "symbol": "USDT", "how": "amount", "amount": "1"},
+    ),
+    "a fee after a stale one": (lambda _, database: age_fees(database), ROUTE, {"base_fee": "3"}),
+}  # fmt: skip
+"""What opens a route that gives no estimates, and how it does."""
+
+
+@pytest.mark.parametrize("what", OPENED)
+def test_opening_a_far_route_is_confirmed(console: Visitor, database: Database, what: str) -> None:
+    prepare, path, fields = OPENED[what]
+    prepare(console, database)
+    leave(database, MOST, 42161)
+    preview = send(console, path, **fields)
+    assert REFUSED not in preview.text
+    assert_far(preview)
+    assert "Nothing was saved" in send(console, path, preview, confirm="1").text
+    assert send(console, path, preview, confirm="1", typed="usdt").status_code == 302
+
+
+BLOCK = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
+
+
+def test_far_rate_of_blocked_route_is_confirmed(console: Visitor, database: Database) -> None:
+    """The block ends by itself, without a preview."""
+    ends = (database.clock() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M")
+    save(console, "/admin/route_blocks/new", expires_at=ends, **BLOCK)
+    assert_far(send(console, ROUTE, **FAR_RATE))
+
+
+def test_unblocked_far_route_is_confirmed(console: Visitor, database: Database) -> None:
+    save(console, "/admin/route_blocks/new", **BLOCK)
+    leave(database, MOST, 42161)
+    preview = console.get("/admin/route_blocks/1/remove")
+    assert FAR in preview.text
+    assert 'name="typed"' in preview.text
 
 
 def test_amount_over_limit_is_not_tried(console: Visitor) -> None:
@@ -438,32 +455,6 @@ def test_amount_over_limit_is_not_tried(console: Visitor) -> None:
     preview = send(console, ROUTE, **FAR_RATE)
     assert REFUSED in preview.text
     assert "0.375 USDT (rate 1.5)" in preview.text
-
-
-def test_closed_route_preview_requires_no_symbol(console: Visitor) -> None:
-    save(console, ROUTE, base_fee="")
-    preview = send(console, ROUTE, rate_model="fixed", rate_value="1.0001")
-    assert REFUSED in preview.text
-    assert 'name="typed"' not in preview.text
-
-
-def test_far_rate_of_blocked_route_is_confirmed(console: Visitor, database: Database) -> None:
-    """The block ends by itself, without a preview."""
-    ends = (database.clock() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M")
-    block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "42161", "reason": "x"}
-    save(console, "/admin/route_blocks/new", expires_at=ends, **block)
-    preview = send(console, ROUTE, **FAR_RATE)
-    assert FAR in preview.text
-    assert "Type “USDT” to confirm" in preview.text
-
-
-def test_fee_after_stale_fee_opens_route(console: Visitor, database: Database) -> None:
-    age_fees(database)
-    leave(database, MILLIONS - 10**11, 42161)
-    preview = send(console, ROUTE, base_fee="3")
-    assert REFUSED not in preview.text, "the new fee is not stale"
-    assert FAR in preview.text
-    assert "Type “USDT” to confirm" in preview.text
 
 
 def test_fee_removal_preview_requires_no_symbol(console: Visitor) -> None:

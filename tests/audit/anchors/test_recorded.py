@@ -26,6 +26,9 @@ from tests.applications import OpenApp, audited_of
 from tests.console.visitor import signed_in
 from tests.webhooks.services.hooks import deliveries, to_alerts
 
+pytestmark = pytest.mark.one_database
+"""What is noted where. How records are stored is tested in the services, on both."""
+
 
 @pytest.fixture
 def heads(tmp_path: Path) -> Path:

@@ -18,13 +18,7 @@ from app.accounts.rules.two_persons import TwoPersons
 from app.audit.keys import AuditKeys, AuditKeyUnusable
 from app.audit.models import AuditRecord
 from app.audit.rules.records import HEADS_LOGGER, Actor, AuditedChange, AuditFilter, Source, key_id
-from app.audit.services import (
-    export_audit,
-    list_audit,
-    record,
-    record_separately,
-    show_audit,
-)
+from app.audit.services import export_audit, list_audit, record, record_separately, show_audit
 from app.audit.verification import verify_audit
 from app.db.database import Database
 from app.db.engine import reading, writing
@@ -81,6 +75,7 @@ def test_untouched_log_verifies(database: Database, audited: Audited) -> None:
     assert found.head == f"5:{rows(database)[-1].mac.hex()}"
 
 
+@pytest.mark.one_database
 def test_more_records_than_a_chunk_verify(
     database: Database, audit_keys: AuditKeys, audited: Audited
 ) -> None:
@@ -329,6 +324,7 @@ def chain_head(event_id: str) -> bytes:
     return json.dumps(event).encode()
 
 
+@pytest.mark.one_database
 def test_commands_on_the_log_are_recorded(database: Database, intake: Intake, audited: Audited) -> None:
     ingest_lines(database, intake, [chain_head("a"), chain_head("b")], "cli")
     ids = retract_ids(*audited, ["a", "b"], "wrong node", actor=TESTER)
@@ -345,6 +341,7 @@ def test_commands_on_the_log_are_recorded(database: Database, intake: Intake, au
     assert last(database)[0].action == "events.replay"
 
 
+@pytest.mark.one_database
 def test_sandbox_is_recorded(
     app: Flask, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:

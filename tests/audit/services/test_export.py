@@ -26,11 +26,7 @@ from app.audit.rules.records import (
     read_exported,
     seal,
 )
-from app.audit.services import (
-    ArchivedMeanwhile,
-    export_audit,
-    record_separately,
-)
+from app.audit.services import ArchivedMeanwhile, export_audit, record_separately
 from app.audit.verification import archive_audit
 from app.db.database import Database
 from app.db.engine import reading

@@ -42,6 +42,9 @@ from tests.feed.services.world import (
     transfer_id,
 )
 
+pytestmark = pytest.mark.one_database
+"""What is read is tested in the services, on both."""
+
 INTERNAL = re.compile(
     r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status \d|feed\b|reorg|event\b"
     r"|retract|projection|None|smallest unit|ppm\b",
@@ -63,6 +66,7 @@ def test_unknown_id_is_refused(app: Flask) -> None:
         detail(app, transfer_id(1))
 
 
+@pytest.mark.every_database
 def test_detail_of_completed_transfer(app: Flask) -> None:
     feed(
         app,
@@ -160,6 +164,7 @@ def test_fates_agree_with_history(sandbox: Flask) -> None:
     assert fates >= {EventOutcome.CANONICAL, EventOutcome.REORGANISED}
 
 
+@pytest.mark.every_database
 def test_detail_of_refund_lists_signers(app: Flask) -> None:
     wd = request(1)
     by_second = signature(wd, KEYS[1])
@@ -256,27 +261,28 @@ def test_every_transfer_of_the_sandbox(sandbox: Flask) -> None:
     assert len(set(replies.values())) == len(Status)
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        (0, "nothing was taken, and you can send again"),
-        (1, "There is nothing you need to do"),
-        (2, "There is nothing to refund"),
-        (3, "is being checked by the bridge"),
-        (4, "is about to be paid out"),
-        (5, "is complete: it was paid out"),
-        (6, "request the refund"),
-        (7, "its refund on Ethereum is being prepared"),
-        (8, "confirm the refund"),
-        (9, "The refund of your transfer is on its way"),
-        (10, "was refunded on"),
-        (11, "large payouts are held back for some time"),
-    ],
-)
-def test_reply_names_the_next_step(sandbox: Flask, status: int, words: str) -> None:
-    first = next(each for each in SANDBOX_TRANSFERS if each.status == status and "announced" not in each.what)
-    reply = reply_to_user(detail(sandbox, first.transfer_id))
-    assert words in reply, reply
+NEXT_STEPS = {
+    0: "nothing was taken, and you can send again",
+    1: "There is nothing you need to do",
+    2: "There is nothing to refund",
+    3: "is being checked by the bridge",
+    4: "is about to be paid out",
+    5: "is complete: it was paid out",
+    6: "request the refund",
+    7: "its refund on Ethereum is being prepared",
+    8: "confirm the refund",
+    9: "The refund of your transfer is on its way",
+    10: "was refunded on",
+    11: "large payouts are held back for some time",
+}
+"""What the reply says, by status."""
+
+
+def test_reply_names_the_next_step(sandbox: Flask) -> None:
+    for status, words in NEXT_STEPS.items():
+        first = next(t for t in SANDBOX_TRANSFERS if t.status == status and "announced" not in t.what)
+        reply = reply_to_user(detail(sandbox, first.transfer_id))
+        assert words in reply, reply
 
 
 def test_reply_names_each_reason_of_a_refund(sandbox: Flask) -> None:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from urllib.parse import parse_qs
 
 import pytest
-from flask import Flask
 from msgspec.structs import replace
 
 from app.console.estimates.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
-from app.console.estimates.views import EstimateView, decimal_down, estimate_view
-from app.db.database import Database
+from app.console.estimates.views import decimal_down, estimate_view
 from app.estimates.rules.checks import estimate
 from app.estimates.rules.explanation import CheckOutcome, passing_range
-from app.estimates.rules.inputs import EstimateInputs, EstimateRequest
+from app.estimates.rules.inputs import EstimateInputs
 from app.estimates.rules.pricing import price_transfer
 from app.estimates.rules.refusals import Check, EstimateRefused
-from app.estimates.services import estimate_inputs
-from app.http.application import part_of
 from app.network.rules.terms import FeeTier
-from app.network.snapshot import SnapshotSource
-from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
-from app.values.identifiers import ChainId
 from tests.estimates.rules.estimate_cases import (
     TOKEN,
     any_plausible,
@@ -182,54 +174,12 @@ def test_everything_has_words() -> None:
     assert set(OUTCOME_WORDS) == set(CheckOutcome)
 
 
-def request_of(query: str) -> EstimateRequest:
-    requested = {name: values[0] for name, values in parse_qs(query).items()}
-    return EstimateRequest(
-        src_chain_id=ChainId(int(requested["src_chain_id"])),
-        dst_chain_id=ChainId(int(requested["dst_chain_id"])),
-        token_symbol=requested["token_symbol"],
-        amt=int(requested["amt"]),
-        slippage_tolerance=int(requested["slippage_tolerance"]),
-        is_pegged=True if requested.get("is_pegged") == "true" else None,
-    )
-
-
-def view_of(app: Flask, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
-    """As the console makes it, for a caller from anywhere."""
-    accounts = (usr_addr,) if usr_addr else ()
-    return estimate_view(
-        estimate_inputs(part_of(app, Database), part_of(app, SnapshotSource), request, accounts, None)
-    )
-
-
 @pytest.mark.parametrize(
     ("age", "words"),
     [(None, ""), (0.0, "just now"), (0.09, "just now"), (0.1, "0.1 s ago"), (2.34, "2.3 s ago")],
 )
 def test_age_of_facts_is_shown(age: float | None, words: str) -> None:
     assert estimate_view(usdt(facts_age=age)).facts_age == words
-
-
-def test_estimates_and_errors_of_sandbox(sandbox: Flask) -> None:
-    for reported in SANDBOX_ESTIMATES:
-        view = view_of(sandbox, request_of(reported.query))
-        assert view.explanation.refusal is None and view.received and view.received.text and view.least, (
-            reported
-        )
-    for error in SANDBOX_ERRORS:
-        if error.code in (1015, 1018):
-            continue
-        refusal = view_of(sandbox, request_of(error.query)).explanation.refusal
-        assert refusal and (refusal.code, refusal.reason) == (error.code, error.reason)
-    (blocked,) = [error for error in SANDBOX_ERRORS if error.code == 1015]
-    account = parse_qs(blocked.query)["usr_addr"][0]
-    refusal = view_of(sandbox, request_of(blocked.query), account).explanation.refusal
-    assert refusal and refusal.check.label == "The user's address is not blocked"
-    (stale,) = [error for error in SANDBOX_ERRORS if error.reason == "fee_stale"]
-    assert (
-        view_of(sandbox, request_of(stale.query)).fee_source
-        == "Reported by the feed, 2 h ago; valid for 3600 seconds"
-    )
 
 
 @pytest.mark.parametrize(

@@ -51,32 +51,25 @@ def world(app: Flask) -> Flask:
     return app
 
 
-@pytest.mark.parametrize("spelled", spellings(transfer_id(0xABC)))
-def test_search_finds_id_in_any_spelling(
-    app: Flask, database: Database, snapshots: SnapshotSource, spelled: str
-) -> None:
+def test_search_finds_id_in_any_spelling(app: Flask, database: Database, snapshots: SnapshotSource) -> None:
     feed(app, sent(0xABC, src_tx_hash=SEND))
-    found = search(database, snapshots, spelled)
-    assert (found.kind, [line.transfer_id for line in found.transfers]) == (
-        Found.TRANSFER,
-        [transfer_id(0xABC)],
-    )
-    assert str(found.transfers[0].amount) == "1000 USDT"
-
-
-@pytest.mark.parametrize(
-    ("tx_hash", "n"),
-    [(SEND, 1), (PAYOUT, 1), (FALLEN, 2), ("0x" + "dc" * 32, 2), (REFUND, 3), ("5xNotHexAtAll", 4)],
-)
-def test_finds_every_logged_transaction(
-    world: Flask, database: Database, snapshots: SnapshotSource, tx_hash: str, n: int
-) -> None:
-    for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
+    for spelled in spellings(transfer_id(0xABC)):
         found = search(database, snapshots, spelled)
-        assert (found.kind, [line.transfer_id for line in found.transfers]) == (
-            Found.TRANSACTION,
-            [transfer_id(n)],
-        ), spelled
+        assert found.kind is Found.TRANSFER, spelled
+        assert [line.transfer_id for line in found.transfers] == [transfer_id(0xABC)], spelled
+        assert str(found.transfers[0].amount) == "1000 USDT"
+
+
+LOGGED = {SEND: 1, PAYOUT: 1, FALLEN: 2, "0x" + "dc" * 32: 2, REFUND: 3, "5xNotHexAtAll": 4}
+"""Every hash of a transaction, and its transfer."""
+
+
+def test_finds_every_logged_transaction(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    for tx_hash, n in LOGGED.items():
+        for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
+            found = search(database, snapshots, spelled)
+            assert found.kind is Found.TRANSACTION, spelled
+            assert [line.transfer_id for line in found.transfers] == [transfer_id(n)], spelled
 
 
 def test_search_finds_account_in_any_spelling(
@@ -118,31 +111,27 @@ def test_long_account_list_has_next_page(app: Flask, database: Database, snapsho
     assert rest.next_page is None
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "Enter a transfer id"),
-        ("   ", "Enter a transfer id"),
-        ("0x" + "12" * 32, "No transfer has this id or transaction hash"),
-        (
-            "0x" + "12" * 20,
-            "This is an address, but no transfer from or to 0x1212121212121212121212121212121212121212",
-        ),
-        ("0x1234", "has 4 digits: a transfer id and a transaction hash have 64, an address 40"),
-        ("0x" + "1" * 63, "has 63 digits"),
-        ("hello", "are case-sensitive"),
-        ("https://scan.example/tx/", "Paste a transfer id"),
-        ("x" * 200, "none has more than 128 characters"),
-        ("a\0b", "none has more than"),
-        ("'; DROP TABLE transfers; --", "Paste a transfer id"),
-    ],
+NOT_FOUND = (
+    ("", "Enter a transfer id"),
+    ("   ", "Enter a transfer id"),
+    ("0x" + "12" * 32, "No transfer has this id or transaction hash"),
+    ("0x" + "12" * 20, f"This is an address, but no transfer from or to 0x{'12' * 20}"),
+    ("0x1234", "has 4 digits: a transfer id and a transaction hash have 64, an address 40"),
+    ("0x" + "1" * 63, "has 63 digits"),
+    ("hello", "are case-sensitive"),
+    ("https://scan.example/tx/", "Paste a transfer id"),
+    ("x" * 200, "none has more than 128 characters"),
+    ("a\0b", "none has more than"),
+    ("'; DROP TABLE transfers; --", "Paste a transfer id"),
 )
-def test_empty_search_suggests_next_step(
-    world: Flask, database: Database, snapshots: SnapshotSource, text: str, words: str
-) -> None:
-    found = search(database, snapshots, text)
-    assert (found.kind, found.transfers) == (Found.NOTHING, ())
-    assert words in found.message
+"""What is typed, and what the search says to do."""
+
+
+def test_empty_search_suggests_next_step(world: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    for typed, words in NOT_FOUND:
+        found = search(database, snapshots, typed)
+        assert (found.kind, found.transfers) == (Found.NOTHING, ()), typed
+        assert words in found.message, typed
 
 
 def numbered(hex_digits: str) -> int:
@@ -164,10 +153,8 @@ def parts(app: Flask) -> Flask:
     return app
 
 
-@pytest.mark.every_database
-@pytest.mark.parametrize(
-    ("typed", "which"),
-    [
+def test_search_finds_part_of_id(parts: Flask, database: Database, snapshots: SnapshotSource) -> None:
+    for typed, which in (
         ("0x0306…beef", {0, 1}),
         ("0306...BEEF", {0, 1}),
         ("0x030600…00beef", {0}),
@@ -175,14 +162,10 @@ def parts(app: Flask) -> Flask:
         ("0306", {0, 1}),
         ("0x030611…ef", {1}),
         (f"0x{PARTS[0][:63]}", {0}),
-    ],
-)
-def test_search_finds_part_of_id(
-    parts: Flask, database: Database, snapshots: SnapshotSource, typed: str, which: set[int]
-) -> None:
-    found = search(database, snapshots, typed)
-    assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}
-    assert found.kind is Found.PART
+    ):
+        found = search(database, snapshots, typed)
+        assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}, typed
+        assert found.kind is Found.PART, typed
 
 
 @pytest.mark.every_database
