@@ -21,8 +21,6 @@ AMOUNT = 1_000_000_000
 RECEIVER = bytes.fromhex(SENDER[2:])
 TX = "0x" + "d1" * 32
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.fixture(params=KINDS)
 def story(request: pytest.FixtureRequest) -> Story:
@@ -93,13 +91,6 @@ def test_delayed_refund_pays_when_executed(
     assert gateway.evidence(story)["delayed"] is None
 
 
-def test_the_threshold_itself_is_paid_at_once(story: Story, evidence: dict[str, Any]) -> None:
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setDelay", story.token, AMOUNT, PERIOD)
-    assert "DelayedTransferAdded" not in pay(bridge, evidence).names
-    assert bridge.balance(RECEIVER) == AMOUNT
-
-
 def test_evidence_names_every_contract_refusal(story: Story, evidence: dict[str, Any]) -> None:
     bridge = bridge_of(story, SET)
     refused: dict[str, str] = {}
@@ -138,41 +129,6 @@ def wrap(bridge: Bridge, story: Story) -> None:
     bridge.chain.place("WrappedCoin", story.token)
     bridge.chain.give_coins(story.token, 10 * AMOUNT)
     bridge.at.call("setWrapped", story.token)
-
-
-def test_volume_cap_lasts_until_epoch_end(gateway: Gateway, story: Story, evidence: dict[str, Any]) -> None:
-    other = Story(story.kind, 2)
-    request = other.request(seqnum=8) if story.kind is SendKind.POOL else other.request()
-    gateway.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setEpochVolume", story.token, AMOUNT, 600)
-    bridge.chain.wait(600 - bridge.chain.now % 600)
-    pay(bridge, evidence)
-    bridge.chain.wait(599)
-    assert refusal(bridge, gateway.evidence(other)) == "OverVolumeCap"
-    bridge.chain.wait(1)
-    pay(bridge, gateway.evidence(other))
-    assert bridge.balance(RECEIVER) == 2 * AMOUNT
-
-
-def test_amount_over_cap_never_passes(story: Story, evidence: dict[str, Any]) -> None:
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setEpochVolume", story.token, AMOUNT - 1, 600)
-    for _ in range(3):
-        assert refusal(bridge, evidence) == "OverVolumeCap"
-        bridge.chain.wait(600)
-    (words,) = (each["words"] for each in evidence["may_refuse"] if each["reason"] == "volume_cap")
-    assert "more than the cap itself passes in none" in words
-
-
-@pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])
-def test_wrapped_token_pays_native_coin(gateway: Gateway, kind: SendKind) -> None:
-    story = Story(kind)
-    gateway.prove(story, SET)
-    bridge = bridge_of(story, SET)
-    wrap(bridge, story)
-    pay(bridge, gateway.evidence(story))
-    assert (bridge.chain.coins(RECEIVER), bridge.balance(RECEIVER)) == (AMOUNT, 0)
 
 
 def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> None:

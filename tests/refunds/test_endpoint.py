@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 
-from app.db.database import Database
-from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
-from tests.applications import Applications
-from tests.databases import SharedDatabase
-from tests.feed.services.world import NOW, SENDER, about, event, released, token
-from tests.refunds.kit import PEOPLE, Gateway, Story, assert_same, rotation
-from tests.sandboxes import load_into
-from tests.steps import statements
+from tests.feed.services.world import SENDER, about, event, released, token
+from tests.refunds.kit import PEOPLE, Gateway, Story, rotation
 
 STORY = Story(SendKind.POOL)
 POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}
@@ -118,25 +111,3 @@ def test_headers_methods_and_paths(gateway: Gateway) -> None:
         assert "X-Gateway-Reason" not in response.headers
         assert gateway.client.options(path, headers=ORIGIN).status_code == 204
         assert_refused(gateway.client.post(path), 405, "method_not_allowed", EVIDENCE)
-
-
-def test_the_sandbox(applications: Applications, shared_database: SharedDatabase) -> None:
-    app = applications.opener(shared_database, lambda: NOW)()
-    client: FlaskClient = app.test_client()
-    with app.app_context():
-        load_into(app)
-    valid = 0
-    for transfer in SANDBOX_TRANSFERS:
-        query = {"transfer_id": transfer.transfer_id}
-        evidence = client.get(EVIDENCE, query_string=query).get_json()
-        assert_same(client.post("/v2/getTransferStatus", json=query).get_json(), evidence)
-        valid += evidence["valid"]
-    assert valid == 3
-
-
-def test_nothing_is_written(gateway: Gateway, database: Database) -> None:
-    gateway.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
-    with statements(database.engine) as executed:
-        gateway.evidence(STORY)
-    assert executed
-    assert all(each.split()[0] in ("SELECT", "BEGIN") for each in executed), executed

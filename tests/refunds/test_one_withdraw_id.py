@@ -97,7 +97,6 @@ def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     assert list(raised(gateway)) == ["2"]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("orders", few_or_many(5, 120))
 def test_any_order_has_same_projections(
     gateway: Gateway, app: Flask, database: Database, orders: int
@@ -119,7 +118,6 @@ def test_any_order_has_same_projections(
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("orders", few_or_many(6, 24))
 def test_rotation_decides_which_request_was_paid(
     gateway: Gateway, app: Flask, database: Database, orders: int
@@ -178,6 +176,7 @@ def test_both_reported_as_paid_are_both_raised(gateway: Gateway) -> None:
     assert SECOND.id in raised(gateway)["1"] and FIRST.id in raised(gateway)["2"]
 
 
+@pytest.mark.every_database
 def test_payment_outlasts_prune_and_replay(
     gateway: Gateway, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:
@@ -192,7 +191,6 @@ def test_payment_outlasts_prune_and_replay(
     assert_second_is_dead(gateway)
 
 
-@pytest.mark.one_database
 def test_other_kinds_have_no_withdraw_id(gateway: Gateway, app: Flask) -> None:
     """They differ by the reference, which the contract puts into the id."""
     for kind in (SendKind.DEPOSIT, SendKind.BURN):
@@ -209,7 +207,6 @@ def test_other_kinds_have_no_withdraw_id(gateway: Gateway, app: Flask) -> None:
         forget_events(app)
 
 
-@pytest.mark.one_database
 def test_many_refunds_of_id_avoid_scan(gateway: Gateway) -> None:
     """Each further one reads only its own rows. The others are projected when the payment comes."""
     gateway.take(rotation(1, SET))

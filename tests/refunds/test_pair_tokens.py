@@ -52,13 +52,6 @@ def test_evidence_is_in_the_pairs_own_token(gateway: Gateway, story: Story, list
     assert story.contract_takes(status, SET)
 
 
-def test_request_in_chain_token_is_contradicted(gateway: Gateway, story: Story) -> None:
-    put(gateway, story, address=OWN)
-    gateway.take(rotation(story.chain, SET), story.sent())
-    refused = gateway.feed(story.prepared()).refused
-    assert [line.reason for line in refused] and "token" in refused[0].reason
-
-
 def test_pair_token_validates_events_again(gateway: Gateway, story: Story, editing: Editing) -> None:
     """Only while no open transfer uses the old one: here the send comes before the pair is known."""
     document = network()

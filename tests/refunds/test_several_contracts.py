@@ -29,8 +29,6 @@ SET: Powers = {PEOPLE[0]: 1}
 LISTS = {SendKind.DEPOSIT: "deposit_contracts", SendKind.BURN: "burn_contracts"}
 OTHER = bytes.fromhex(address(5001)[2:])
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.fixture(params=LISTS)
 def story(request: pytest.FixtureRequest) -> Story:

@@ -12,7 +12,7 @@ from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address
 from tests.grpcweb.wire import frame, post
 from tests.refunds.bridges import bridge_of, pays, served_call
-from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story, rotation
+from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story
 
 WITH_NOBODY: Powers = dict(zip(PEOPLE, (0, 40, 0, 35, 25), strict=False))
 """Validators without power are in the set that the contract hashes."""
@@ -54,18 +54,3 @@ def test_shorter_call_costs_less_gas(gateway: Gateway, kind: SendKind) -> None:
     assert whole.names == short.names
     saved = 1 - short.gas / whole.gas
     assert saved > 0.07, f"{whole.gas} and {short.gas}"
-
-
-def test_evidence_names_possible_contract_refusals(gateway: Gateway) -> None:
-    named = {}
-    for n, kind in enumerate(KINDS, start=1):
-        story = Story(kind, n)
-        gateway.take(rotation(story.chain, {PEOPLE[0]: 1}, at=-200 - n), story.sent(), story.prepared())
-        assert gateway.evidence(story)["may_refuse"] == [], "nothing can be called yet"
-        gateway.take(story.signed(PEOPLE[0]))
-        reasons = gateway.evidence(story)["may_refuse"]
-        assert all(each["words"] for each in reasons)
-        named[kind.value] = [each["reason"] for each in reasons]
-    holds = ["paused", "volume_cap", "balance", "native_receiver", "already_done"]
-    minted = ["paused", "volume_cap", "supply_cap", "already_done"]
-    assert named == {"pool": holds, "deposit": holds, "burn": minted}

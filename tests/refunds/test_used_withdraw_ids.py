@@ -140,6 +140,7 @@ def lines(used: str, **changes: Any) -> dict[str, dict[str, Any]]:
 REPORTS = list(lines(""))
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("report", REPORTS)
 def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: Audited) -> None:
     gateway.take(rotation(1, SET), *refund())
@@ -153,16 +154,6 @@ def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: A
     retraction = retract_ids(*audited, [line["id"]], "not on the chain", actor=TESTER)
     assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     retract_ids(*audited, retraction, "it was", actor=TESTER)
-    assert_used_up(gateway, "for ")
-
-
-@pytest.mark.parametrize("report", REPORTS)
-def test_it_counts_before_the_refund_is_known(gateway: Gateway, report: str, audited: Audited) -> None:
-    gateway.take(rotation(1, SET), *refund())
-    used = withdraw_id(gateway)
-    retract_ids(*audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
-    gateway.take(lines(used)[report])
-    gateway.feed(*refund())
     assert_used_up(gateway, "for ")
 
 

@@ -132,6 +132,7 @@ def test_known_feed_is_answered_like_the_oracle(begin: Begin, name: str) -> None
     assert {field: answer[field] for field in EXPECTED[name]} == EXPECTED[name]
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("tried", seeds(10))
 def test_random_feeds_are_answered_like_the_oracle(begin: Begin, tried: range) -> None:
     for seed in tried:

@@ -51,6 +51,7 @@ def listed(database: Database) -> set[tuple[str, int, str]]:
         }
 
 
+@pytest.mark.every_database
 def test_sender_and_receiver_are_listed_once(app: Flask, database: Database) -> None:
     feed(app, sent(1, at=-100.0009), sent(2, receiver=OTHER))
     feed(app, sent(3, sender="İSTANBUL", receiver="straße"))
@@ -153,19 +154,6 @@ def test_hash_of_row_is_not_stored_twice(app: Flask, database: Database) -> None
     assert hashes(database) == {(transfer_id(1), QUEUED)}
     feed(app, about(1, "refund.submitted", tx_hash=REFUND, block=120))
     assert hashes(database) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
-
-
-def test_orphaned_send_is_found_by_hash(app: Flask, database: Database, audited: Audited) -> None:
-    """It moves back when it is canonical again."""
-    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
-    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    assert hashes(database) == {(transfer_id(1), SEND)}
-    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
-    assert hashes(database) == set()
-    feed(app, sent(1, at=-20, src_tx_hash=OTHER_SEND))
-    assert hashes(database) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
-    assert hashes(database) == {(transfer_id(1), SEND)}
 
 
 def test_every_hash_is_stored_in_one_form(app: Flask, database: Database) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -174,16 +173,6 @@ def test_rate_change_validates_payouts_again(
         assert payouts_too_large(database) == reported[-1]
     raised = [f"transfer:{transfer_id(1)}"]
     assert reported == [[], raised, [], raised, []]
-
-
-def test_missing_amount_counts_as_amount_sent(
-    app: Flask, database: Database, editing: Editing, status: Callable[[int], Any]
-) -> None:
-    """Whatever the rate."""
-    with_route(editing, fixed("1.2"))
-    feed(app, sent(1, dst_chain_id=3), released(1))
-    assert status(1).relayed_amount == 1_000_000_000
-    assert open_anomalies(database) == []
 
 
 def test_anomaly_ends_with_its_event(app: Flask, database: Database) -> None:

@@ -29,6 +29,7 @@ def some_events(draw: st.DrawFn) -> Events:
     return draw(st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=25, unique_by=repr))
 
 
+@pytest.mark.every_database
 @costly
 @given(data=st.data())
 def test_any_order_gives_the_same(app: Flask, data: st.DataObject) -> None:

@@ -44,8 +44,6 @@ from tests.feed.services.world import (
     sent,
 )
 
-pytestmark = pytest.mark.every_database
-
 DAY = 86_400
 FAR = 500_000
 Line = dict[str, Any]
@@ -115,6 +113,7 @@ def log(database: Database) -> list[tuple[str, int]]:
         return [(row.event_id, row.occurrence) for row in rows]
 
 
+@pytest.mark.every_database
 def test_belated_reorg_leaves_events_of_others(app: Flask, status: Callable[[int], Any]) -> None:
     early = [head(1001, at=-31 * DAY), reorg()]
     feed(app, *early, reporter="a")
@@ -181,52 +180,6 @@ def test_belated_reorg_orphans_its_branch_again(
         assert answers(app) == before
     from_nothing(app)
     assert log(database)[-1] == ("R", 2)
-
-
-def test_belated_reorg_leaves_chain_progress(app: Flask, database: Database) -> None:
-    """Before the latest reorganisation that was not belated, where nothing above that counts."""
-    feed(app, *DEAD, reorg(), *others(), reorg(FAR + 4500, "high", at=-50))
-    before = answers(app)
-    assert before["chain_progress"][1][:2] == (2, FAR + 4499)
-    feed(app, *DEAD, reorg())
-    assert log(database)[-1] == ("R", 1)
-    assert answers(app) == before
-
-
-def test_branch_counts_until_its_reorg_is_repeated(app: Flask, status: Callable[[int], Any]) -> None:
-    """As anything that comes again, until the reorganisation does."""
-    feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
-    before = answers(app)
-    feed(app, *DEAD[3:5])
-    assert answers(app)["pool_counters"] != before["pool_counters"]
-    assert status(2).dst_tx_hash == "0x" + "ee" * 32
-    feed(app, reorg())
-    assert answers(app) == before
-    assert feed(app, *DEAD[3:5]).accepted == 2, "and it is known to have orphaned"
-
-
-@pytest.mark.parametrize(("above", "orphaned"), [(1000, True), (1001, False)])
-def test_reorg_within_limit_takes_back_everything(
-    app: Flask, status: Callable[[int], Any], above: int, orphaned: bool
-) -> None:
-    feed(app, head(1010, at=-31 * DAY), reorg())
-    feed(app, sent(1), released(1, block=1400), head(1000 + above))
-    assert feed(app, reorg()).repeated == 1
-    assert (status(1).status == Status.TRANSFER_SUBMITTING) is orphaned
-    answers(app)
-
-
-def test_deep_reorg_repeats_after_limit_is_lowered(app: Flask, intake: Intake) -> None:
-    """As docs/chains.md has operators do once."""
-    deep = [liquidity("low", 1001), liquidity("high", 5900, 40), head(6000, at=-31 * DAY)]
-    change_part(app, Intake, max_reorg_blocks=5000)
-    feed(app, *deep, reorg(), reporter="a")
-    add_part(app, Intake, intake)
-    feed(app, *others(), reporter="b")
-    before = answers(app)
-    verdict = feed(app, *deep, reorg(), reporter="a")
-    assert (verdict.accepted, verdict.repeated) == (3, 1)
-    assert answers(app) == before
 
 
 def test_belated_reorg_reaches_ten_thousand_blocks(
@@ -328,22 +281,6 @@ def test_reporters_cannot_set_belated(app: Flask, database: Database, status: Ca
     assert all("belated" not in json.loads(line) for line in export_log(database))
 
 
-@pytest.mark.parametrize("wrong", [1, "true", []])
-@pytest.mark.one_database
-def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Intake, wrong: object) -> None:
-    lines = [json.dumps(reorg() | {"belated": wrong}).encode()]
-    verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
-    assert verdict.refused[0].reason == "belated: must be true or false"
-
-
-def test_export_without_first_reorg_orphans_nothing(app: Flask, status: Callable[[int], Any]) -> None:
-    """Where the reorganisation itself is not in it, nothing is known that it took before."""
-    feed(app, sent(1), *others())
-    read_in(app, [json.dumps(reorg() | {"belated": True}).encode()])
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    from_nothing(app)
-
-
 def test_retracting_reorg_undoes_repetitions(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
@@ -386,14 +323,6 @@ def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[
     from_nothing(app)
     feed(app, payout)
     assert status(1).status == Status.TRANSFER_COMPLETED
-
-
-def test_second_repetition_of_reorg_changes_no_answer(app: Flask) -> None:
-    """What came between the first acceptance and a repetition of it was never of the dead branch."""
-    feed(app, *DEAD, reorg(), *ALIVE, reorg(), *ALIVE, *others())
-    before = answers(app)
-    feed(app, *DEAD, reorg())
-    assert answers(app) == before
 
 
 def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], Any]) -> None:
@@ -495,6 +424,7 @@ def stories(draw: st.DrawFn) -> list[Line]:
     return chain.lines
 
 
+@pytest.mark.every_database
 @costly
 @given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
 def test_log_sent_again_changes_nothing(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any, cast
 
+import pytest
 from flask import Flask
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -80,6 +81,7 @@ def reorg(block: int) -> dict[str, Any]:
     return event("chain.reorged", chain_id=1, from_block=block) | {"id": f"reorg-{block}"}
 
 
+@pytest.mark.every_database
 @example(reported=[deposit(3), reorg(3), deposit(3)], batch=1)
 @example(reported=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
 @example(reported=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)

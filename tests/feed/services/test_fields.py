@@ -16,8 +16,6 @@ from app.transfers.rules.events.event_types import EVENT_CLASSES, Event
 from app.transfers.rules.events.fields import fields_of
 from tests.feed.services.world import NOW, about, address, event, feed, sent
 
-pytestmark = pytest.mark.one_database
-
 VALUES: dict[str, Any] = {
     "id": "e-1",
     "at": "2026-03-08T12:00:00.123456789+05:30",
@@ -153,14 +151,3 @@ def test_every_field_is_exported(app: Flask, database: Database) -> None:
     for sent_in, out in zip(REPORTED_LINES, written, strict=True):
         out["transfer_id"] = "0x" + out["transfer_id"] if "transfer_id" in out else None
         assert {name: out[name] for name in sent_in} == sent_in
-
-
-def test_spellings_of_contract_and_hash_agree() -> None:
-    spelled = [
-        sent(1, contract=address(0xABCDEF)),
-        sent(1, contract=address(0xABCDEF).lower()),
-        sent(1, contract="0x" + address(0xABCDEF)[2:].upper()),
-    ]
-    read = [read_line(1, json.dumps(line | {"id": "one"}).encode(), NOW) for line in spelled]
-    assert all(isinstance(line, ReadLine) for line in read)
-    assert len({repr(line) for line in read}) == 1

@@ -21,14 +21,13 @@ from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.published_changes import BEGINNING, Position
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import keccak256, sign_digest
-from app.waiting.services import present_position, published_after
+from app.waiting.services import published_after
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, audited_of
 from tests.builders import network as build
 from tests.feed.services.world import (
     KEYS,
     NOW,
-    SENDER,
     about,
     event,
     feed,
@@ -80,23 +79,6 @@ def test_followers_skip_foreign_retractions(app: Flask, database: Database) -> N
     ]
 
 
-def test_account_followers_skip_foreign_retractions(app: Flask, database: Database) -> None:
-    account = SENDER.casefold()
-    feed(app, event("chain.head", chain_id=3, block=1))
-    since = present_position(database)
-    feed(app, sent(1))
-    work = lambda: statuses(database, account, since)  # noqa: E731
-    assert work() == [Status.TRANSFER_SUBMITTING]
-    before = steps(work)
-    retract_many(app, "rogue")
-    feed(app, event("chain.head", chain_id=3, block=MANY))
-    since = present_position(database)
-    feed(app, about(1, "transfer.confirmed"))
-    assert work() == [3]
-    after = steps(work)
-    assert after < 1.5 * before + 200, (before, after)
-
-
 def test_retracting_does_not_slow_with_retractions(app: Flask, audited: Audited) -> None:
     feed(app, *(sent(n) for n in range(1, 8)))
     ids = iter([sent(n)["id"] for n in range(1, 8)])
@@ -134,6 +116,7 @@ def test_retracting_a_fee_reads_no_others(app: Flask, database: Database, audite
     assert after < 1.3 * before + 200, (before, after)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
 def test_highest_id_wins_among_simultaneous_fees(
     app: Flask, database: Database, audited: Audited, order: list[str]
@@ -145,19 +128,6 @@ def test_highest_id_wins_among_simultaneous_fees(
     feed(app, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
     retract_ids(*audited, ["z"], "wrong", actor=TESTER)
     assert fee(database) == ord("b")
-
-
-def test_repeated_fee_counts_after_retraction(app: Flask, database: Database, audited: Audited) -> None:
-    one, two = fees(1, 2)
-    feed(app, one, two)
-    retract_ids(*audited, ["fee-2"], "wrong", actor=TESTER)
-    assert fee(database) == 1
-    feed(app, two)
-    assert fee(database) == 2
-    retract_ids(*audited, ["fee-1"], "wrong", actor=TESTER)
-    assert fee(database) == 2
-    retract_ids(*audited, ["fee-2"], "wrong again", actor=TESTER)
-    assert fee(database) is None
 
 
 def finished(first: int, last: int) -> list[dict[str, Any]]:
@@ -206,6 +176,7 @@ def transfers(first: int, count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.every_database
 def test_large_batch_takes_as_many_statements(app: Flask, database: Database) -> None:
     feed(app, *transfers(1, 1))
     with statements(database.feed) as of_one:
@@ -225,6 +196,7 @@ def test_batch_reads_only_what_it_needs(app: Flask, database: Database) -> None:
     assert 0 < len(executed) <= 10
 
 
+@pytest.mark.every_database
 def test_more_ids_than_statement_parameters(app: Flask, database: Database) -> None:
     """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
     feed(app, sent(1))

@@ -63,6 +63,7 @@ def one_by_one(app: Flask, *events: dict[str, Any], reporter: str = "test") -> N
         assert feed(app, each, reporter=reporter).refused == []
 
 
+@pytest.mark.every_database
 def test_polls_do_not_grow_the_log(app: Flask, database: Database, audited: Audited) -> None:
     one_by_one(app, *heads(1, 60))
     with_sixty = len(blocks(database))
@@ -73,11 +74,6 @@ def test_polls_do_not_grow_the_log(app: Flask, database: Database, audited: Audi
     assert read_to(database) == (120, 120 - 1000)
     replay(*audited, actor=TESTER)
     assert read_to(database) == (120, 120 - 1000)
-
-
-def test_long_upload_drops_old_heads_too(app: Flask, database: Database) -> None:
-    feed(app, *heads(1, 500))
-    assert len(blocks(database)) <= DEPTH + 2
 
 
 def test_heads_within_reach_stay_in_log(app: Flask, database: Database) -> None:
@@ -151,27 +147,10 @@ def test_export_of_heads_gives_the_same(
     assert read_to(database) == (100, 100 - 1000)
 
 
-def test_later_time_of_lower_head_counts(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a lower block a later time was reported: it goes on to count."""
-    one_by_one(app, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
-    assert read_to(database) == (100, -1)
-    replay(*audited, actor=TESTER)
-    assert read_to(database) == (100, -1)
-
-
 def test_head_ahead_of_clock_leaves_earlier_heads(app: Flask, database: Database) -> None:
     one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
     assert blocks(database)[-2:] == [20, 500]
     assert read_to(database) == (20, 20 - 1000)
-
-
-def test_head_after_deep_reorgs_counts(app: Flask, database: Database) -> None:
-    """Step by step the chain goes back further than one reorganisation may."""
-    one_by_one(app, *heads(1, 100))
-    for block in (91, 82, 73):
-        one_by_one(app, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
-    one_by_one(app, head(75, name="new"))
-    assert read_to(database) == (75, 0)
 
 
 def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:

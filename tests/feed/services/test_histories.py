@@ -54,6 +54,7 @@ DEPTHS = (40, 1000)
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("tried", seeds(2))
 def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
     for seed in tried:
@@ -162,18 +163,6 @@ def test_read_to_ignores_retracted_events(app: Flask, audited: Audited, wrong: s
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
     assert first == ("11:59:40" if wrong == "a head" else "11:58:20")
     assert last == "11:58:20"
-
-
-def test_chain_without_events_was_not_read(app: Flask, audited: Audited) -> None:
-    feed(app, sent(1) | {"id": "a send"})
-    assert read_to(app) == {"1": "11:58:20"}
-    retract_ids(*audited, ["a send"], "wrong", actor=TESTER)
-    assert read_to(app) == {}
-
-
-def test_read_to_ignores_send_orphaned_by_reorg(app: Flask) -> None:
-    feed(app, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
-    assert read_to(app) == {"1": "11:55:00"}
 
 
 def test_current_validators_identify_paid_request(app: Flask, database: Database, audited: Audited) -> None:

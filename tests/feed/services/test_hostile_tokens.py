@@ -16,11 +16,9 @@ from flask.testing import FlaskClient
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines
-from app.feed.services.log import export_log
-from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_reporter
 from app.http.application import part_of
-from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
+from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
@@ -41,7 +39,6 @@ from tests.feed.services.world import (
     request,
     signature,
     signed,
-    state,
 )
 
 Events = list[dict[str, Any]]
@@ -180,16 +177,6 @@ SIGNATURES = [
 EARLY = "2020-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize("honest", ["a", "b"])
-def test_copied_signatures_leave_refund_ready(app: Flask, audited: Audited, honest: str) -> None:
-    copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
-    assert report_as(app, "hostile", *copies).accepted == 3
-    report_as(app, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
-    assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-    replay(*audited, actor=TESTER)
-    assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
 def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     later = SIGNATURES[4:7]
     decision = for_send(SENDS[0], about(1, "network.status", xfer_status=3))
@@ -198,18 +185,6 @@ def test_aside_signature_survives_foreign_id(app: Flask) -> None:
     assert status(app) == Status.TRANSFER_REQUESTING_REFUND
     report_as(app, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
     assert status(app) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-def test_signatures_that_wait_have_a_bound(app: Flask) -> None:
-    many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
-    assert report_as(app, "hostile", *many).accepted == MAX_OF_A_TYPE
-
-
-def test_copies_of_counted_signatures_are_bounded(app: Flask) -> None:
-    report_as(app, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
-    many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
-    assert report_as(app, "b", *many).accepted == MAX_OF_A_TYPE
-    assert report_as(app, "b", SIGNATURES[0] | {"id": "one more"}).refused
 
 
 def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
@@ -244,37 +219,3 @@ def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: 
     report_as(app, "a", SENDS[0], paid)
     retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
     assert status(app) == Status.TRANSFER_COMPLETED
-
-
-def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:
-    report_as(app, "a", SENDS[0] | {"limited_to": [2**64]})
-    [line] = export_log(database)
-    assert "limited_to" not in json.loads(line)
-
-
-DIFFERENT = [
-    [("b", SENDS[0] | {"id": "other", "block": 60_000_000}), ("a", SENDS[0])],
-    [("a", for_send(SENDS[0], released(1, block=203, chain_id=3))), ("a", SENDS[0])],
-    [
-        ("b", SENDS[0]),
-        ("c", PAID := for_send(SENDS[0], released(1, amount="77"))),
-        ("b", PAID | {"amount": "78"}),
-    ],
-    [("hostile", for_send(SENDS[0], released(1, block=5, chain_id=3))), ("a", SENDS[0])],
-]
-
-
-@pytest.mark.parametrize("reported", DIFFERENT)
-def test_order_of_reporters_leaves_same_state(
-    app: Flask, database: Database, audited: Audited, reported: list[tuple[str, dict[str, Any]]]
-) -> None:
-    found = []
-    for order in (reported, reported[::-1]):
-        forget_events(app)
-        for _ in range(2):  # what is refused is sent again
-            for reporter, line in order:
-                report_as(app, reporter, line)
-        found.append(state(database))
-        replay(*audited, actor=TESTER)
-        assert state(database) == found[-1]
-    assert found[0] == found[1]

@@ -23,14 +23,12 @@ from app.feed.services.retract import retract_ids
 from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import verify
 from app.http.application import part_of
-from app.network.document import import_network
 from app.transfers.models import Event, Transfer
 from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
 from tests.amounts import costly
-from tests.applications import Audited, Editing
-from tests.builders import network as build
+from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
 from tests.feed.services.world import (
     KEYS,
@@ -40,7 +38,6 @@ from tests.feed.services.world import (
     feed,
     forget_events,
     id_of,
-    network,
     prepared,
     released,
     request,
@@ -229,15 +226,6 @@ def test_rows_go_with_transfer_numbers_stay_used(
         feed(app, sent(number), released(number))
         assert heads(database).changes == before.changes + 3
         before = heads(database)
-
-
-def test_display_change_has_no_row(app: Flask, database: Database, editing: Editing) -> None:
-    feed(app, sent(1))
-    before = rows(database)
-    document = network()
-    changed = [each | {"explore_url": "https://other.example/"} for each in document["chains"]]
-    import_network(*editing, build.text(document | {"chains": changed}), actor=TESTER)
-    assert rows(database) == before
 
 
 def test_new_evidence_signers_have_a_row(app: Flask, database: Database) -> None:

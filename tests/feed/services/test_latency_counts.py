@@ -15,7 +15,6 @@ from sqlalchemy import delete, select, update
 
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.feed.projection.latencies import recount
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
@@ -81,6 +80,7 @@ def assert_median(database: Database, now: datetime) -> None:
             assert twice == (2 * median(inside) if inside else None)
 
 
+@pytest.mark.every_database
 @given(acts=st.lists(ACT, min_size=1, max_size=12))
 @costly
 def test_counts_match_records_after_any_history(app: Flask, acts: list[tuple[Any, ...]]) -> None:
@@ -138,16 +138,6 @@ def compare(stage: Stage) -> None:
     database = part_of(stage.app, Database)
     assert counts(database) == recounted(database)
     assert_median(database, stage.now)
-
-
-def test_recount_changes_nothing(app: Flask, database: Database) -> None:
-    for n in range(1, 6):
-        feed(app, sent(n, at=-100 - n), released(n))
-    before = counts(database)
-    assert sum(before.values()) == 10
-    with writing(database.engine) as connection:
-        recount(connection, NOW)
-    assert counts(database) == before == recounted(database)
 
 
 @pytest.mark.parametrize("wrong", [delete(LatencyCount), update(LatencyCount).values(n=-7)])

@@ -64,6 +64,8 @@ Reported = tuple[str, Events]
 
 SECONDS = 20.0
 
+pytestmark = pytest.mark.every_database
+
 
 def read_posts(reported: Sequence[Reported]) -> list[Post]:
     return [Post(Sender(name, REPORTERS[name]), read(events)) for name, events in reported]
@@ -241,7 +243,6 @@ def breaking(connection: Connection, _lines: int) -> None:
     connection.exec_driver_sql("SELECT 1 FROM no_such_table")
 
 
-@pytest.mark.every_database
 @pytest.mark.parametrize(
     "bad",
     [Terms(admit=refusing), Terms(charge=refusing), Terms(charge=breaking), Terms(refusing, refusing, 10)],
@@ -257,7 +258,6 @@ def test_error_affects_one_post_only(app: Flask, database: Database, intake: Int
     assert feed(app, sent(2)).accepted == 1
 
 
-@pytest.mark.every_database
 def test_waiting_posts_are_one_transaction(app: Flask) -> None:
     admitted: list[int] = []
     terms = lambda number: Terms(admit=lambda connection: admitted.append(id(connection)))  # noqa: E731

@@ -46,6 +46,7 @@ from tests.feed.services.world import (
 )
 
 
+@pytest.mark.every_database
 @settings(costly, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
 @given(data=st.data())
 def test_prune_changes_no_answer(app: Flask, database: Database, data: st.DataObject) -> None:
@@ -128,13 +129,6 @@ def test_prune_leaves_transfer_with_open_anomaly(app: Flask, database: Database)
     assert state(database)["anomalies"] == []
 
 
-def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> None:
-    wrong = about(1, "transfer.delayed")
-    feed(app, sent(1), released(1), wrong)
-    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert prune_later(app, LATER).retained == {"has retracted events": 1}
-
-
 def test_pruned_ids_stay_known(app: Flask, database: Database) -> None:
     gone = [sent(1), released(1)]
     feed(app, *gone)
@@ -160,14 +154,6 @@ def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
     assert (again.repeated, again.refused) == (4, [])
     others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
     assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
-
-
-def test_log_numbers_go_on_after_pruning(app: Flask, database: Database) -> None:
-    feed(app, sent(1), released(1))
-    prune_later(app, LATER)
-    feed(app, sent(2))
-    with reading(database.engine) as connection:
-        assert connection.scalars(select(Event.seq)).all() == [3]
 
 
 def test_reorg_reaching_pruned_is_refused(app: Flask) -> None:
@@ -284,6 +270,7 @@ def test_prune_removes_heads_of_earlier_releases(
     assert state(database) == before
 
 
+@pytest.mark.every_database
 def test_prune_leaves_every_cursor(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:

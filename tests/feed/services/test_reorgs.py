@@ -61,15 +61,6 @@ def test_reorg_orphans_send_with_confirmations(
     assert feed(app, send, confirmed).repeated == 2
 
 
-def test_repeated_reorg_orphans_again(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), reorg(100), sent(1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    assert feed(app, reorg(100)).repeated == 1
-    assert status(1).status == Status.TRANSFER_UNKNOWN
-    feed(app, sent(1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-
-
 def test_payout_blocks_belong_to_destination(
     app: Flask, database: Database, status: Callable[[int], Any]
 ) -> None:
@@ -105,14 +96,6 @@ def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], 
     assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
     feed(app, reorg(300))
     assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-def test_reorg_above_moved_send_leaves_confirmation(app: Flask, status: Callable[[int], Any]) -> None:
-    """The send moved from block 101 to 99; a later reorg of block 100 reaches nothing canonical."""
-    feed(app, sent(1, block=101), reorg(99), sent(1, block=99), about(1, "transfer.confirmed"))
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    feed(app, reorg(100, at=1))
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
 
 
 @pytest.mark.parametrize("batches", ["one", "two", "the other order"])

@@ -58,27 +58,6 @@ def test_double_retraction_restores_release(
     assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
-def test_event_repeated_after_retraction_counts(
-    app: Flask, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    release = released(1)
-    feed(app, sent(1), release)
-    retract(audited, release)
-    assert feed(app, release).accepted == 1
-    assert status(1).status == Status.TRANSFER_COMPLETED
-
-
-def test_retracting_send_orphans_confirmations(
-    app: Flask, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    send, confirmed = sent(1), about(1, "transfer.confirmed")
-    feed(app, send, confirmed)
-    retract(audited, send)
-    assert status(1).status == Status.TRANSFER_UNKNOWN
-    feed(app, send)
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-
-
 def test_retracting_old_send_leaves_later_confirmation(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:
@@ -97,17 +76,6 @@ def test_retracting_old_send_leaves_later_confirmation(
     )
     assert before["transfers"] != state(database)["transfers"]
     retract(audited, again)
-    assert status(1).status == Status.TRANSFER_UNKNOWN
-
-
-def test_retracting_repeated_send_orphans_confirmations(
-    app: Flask, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    """It came again after the reorganisation."""
-    send = sent(1)
-    feed(app, send, event("chain.reorged", chain_id=1, from_block=100), send)
-    feed(app, about(1, "transfer.confirmed"))
-    retract(audited, send)
     assert status(1).status == Status.TRANSFER_UNKNOWN
 
 
@@ -188,12 +156,6 @@ def test_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Calla
     with pytest.raises(NothingToRetract, match="no event has the id 'nope'"):
         retract(audited, release, "nope")
     assert status(1).status == Status.TRANSFER_COMPLETED
-
-
-def test_reporter_cannot_retract(app: Flask) -> None:
-    line = event("events.retracted", targets=["x"], reason="y")
-    refused = feed(app, line).refused
-    assert refused[0].reason.startswith("type: must be one of")
 
 
 def everything(app: Flask) -> None:

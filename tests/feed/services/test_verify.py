@@ -272,33 +272,7 @@ def test_difference_names_row_and_values(filled: Flask, database: Database) -> N
     assert wrong in lines
 
 
-def test_chain_known_from_transfers_is_compared(app: Flask, database: Database, audited: Audited) -> None:
-    feed(app, sent(1), released(1, block=200))
-    before = everything(database)
-    with writing(database.engine) as connection:
-        connection.execute(delete(ChainProgress))
-    assert differing(database) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
-    replay(*audited, actor=TESTER)
-    assert everything(database) == before
-
-
-def test_verify_waits_for_no_writer(filled: Flask, database: Database) -> None:
-    with writing(database.engine) as connection:
-        connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
-        assert differing(database) == []
-        connection.rollback()
-
-
-def test_replay_removes_transfer_without_log(filled: Flask, database: Database, audited: Audited) -> None:
-    with writing(database.engine) as connection:
-        connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
-    replay(*audited, actor=TESTER)
-    assert differing(database) == []
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
-        assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
-
-
+@pytest.mark.every_database
 def test_feed_continues_during_replay(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,23 +343,6 @@ def accept(result: IngestResult) -> None:
     assert (result.accepted, result.refused) == (2, [])
 
 
-def test_replay_repairs_changed_transfer_next_round(
-    filled: Flask, database: Database, audited: Audited
-) -> None:
-    """What is reported of a damaged transfer moves sums by how it was stored."""
-    feed(filled, sent(50))
-    with writing(database.engine) as connection:
-        connection.execute(
-            update(Transfer).where(Transfer.transfer_id == id_of(50)).values(status=5, amount=7)
-        )
-
-    def report(_transfers: int) -> None:
-        feed(filled, released(50))
-
-    replay(*audited, report, actor=TESTER)
-    assert differing(database) == []
-
-
 def test_replay_fails_where_damage_goes_on(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,6 +356,7 @@ def test_replay_fails_where_damage_goes_on(
         assert details.one().endswith("; some may differ still")
 
 
+@pytest.mark.every_database
 def test_second_verify_or_replay_is_refused(filled: Flask, database: Database, audited: Audited) -> None:
     """Else both might add what a sum lacks."""
 
@@ -487,6 +445,7 @@ def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterato
     assert not failed
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("times", few_or_many(2, 15))
 def test_verify_ignores_concurrent_writes(
     database: Database, audit_keys: AuditKeys, busy: threading.Event, times: int

@@ -7,16 +7,12 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from app.feed import views
 from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
 from app.feed.services.ingest import BATCH
 from app.transfers.rules.events.event_types import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
 from app.transfers.rules.events.fields import MAX_ID, fields_of
 from app.values.identifiers import MAX_CHAIN_ID
-
-pytestmark = pytest.mark.one_database
 
 PAGE = (Path(__file__).parents[3] / "docs" / "ingest.md").read_text()
 

@@ -26,10 +26,9 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.feed.services.ingest import BATCH
 from app.http.application import part_of
-from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import application
 from tests.databases import BACKENDS, empty_tables
-from tests.feed.services.world import sent, transfer_id
+from tests.feed.services.world import sent
 from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.serving.server import ROOT, Server, environment, serving
 
@@ -208,13 +207,6 @@ def test_silent_upload_leaves_other_reporters_undelayed(feed: Feed) -> None:
     assert feed.count("silent-%") == BATCH  # the whole batches that came
 
 
-def test_too_large_body_is_413(feed: Feed) -> None:
-    status, answer = post(feed.server.connect(), iter([b"x" * 65_536, b"x" * 65_536, b"\n"]))
-    assert (status, answer["err"]["code"]) == (413, 500)
-    bomb = gzip.compress(b" " * (65 << 20))
-    assert post(feed.server.connect(), bomb, Content_Encoding="gzip")[0] == 413
-
-
 def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
     token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
     workers = connections_to_each_worker(feed.server, 1)
@@ -229,16 +221,6 @@ def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
         connection.close()
     assert feed.count("revoked-%") == 0
     assert "Traceback" not in feed.log.read_text()
-
-
-def test_reported_transfer_is_found(feed: Feed) -> None:
-    connection = feed.server.connect()
-    reported = sent(77) | {"id": "answered"}
-    assert post(connection, ndjson(reported))[0] == 200
-    query = json.dumps({"transfer_id": transfer_id(77)})
-    connection.request("POST", "/v2/getTransferStatus", query, {"Content-Type": "application/json"})
-    assert json.load(connection.getresponse())["status"] == Status.TRANSFER_SUBMITTING
-    connection.close()
 
 
 def test_operator_precedes_waiting_reporters(feed: Feed) -> None:

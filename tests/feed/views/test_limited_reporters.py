@@ -15,9 +15,7 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_ids
-from app.transfers.rules.refund_signatures import MAX_WAITING
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import Audited, Editing
@@ -123,15 +121,6 @@ def test_other_spelling_repeats_same_fact(
     )
 
 
-def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
-    vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
-    report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
-    report(client, SEND)
-    wanted, _ = refund(SEND)
-    report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
-    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
 def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
     report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
     params = {"acct_addr": BARE, "page_size": 9}
@@ -170,26 +159,6 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
     assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
 
 
-def test_limited_submission_leaves_place_of_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = for_send(SEND, released(1, block=200))
-    report(client, EARLY, token=limited(3))
-    report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
-    assert status(client) == Status.TRANSFER_COMPLETED
-
-
-def test_limited_submission_allows_later_submission(client: FlaskClient, limited: Callable[..., str]) -> None:
-    report(client, EARLY, token=limited(3))
-    report(client, for_send(SEND, about(1, "transfer.failed")), token=limited(1, 2))
-    assert status(client) == Status.TRANSFER_SUBMITTING, "its submission opens no failure"
-    report(client, for_send(SEND, about(1, "transfer.submitted", src_chain_id=1)))
-    assert status(client) == Status.TRANSFER_FAILED
-
-
-def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
-    report(client, EARLY, for_send(SEND, about(1, "transfer.failed")), token=limited(3))
-    assert status(client) == Status.TRANSFER_SUBMITTING
-
-
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_release_is_placed_by_all_its_reports(
     client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
@@ -200,13 +169,6 @@ def test_release_is_placed_by_all_its_reports(
         line, bearer = reported[number]
         report(client, line, token=bearer)
     assert status(client) == Status.TRANSFER_SUBMITTING
-
-
-def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    report(client, paid | {"chain_id": 3}, token=limited(3))
-    report(client, SEND, paid)
-    assert status(client) == Status.TRANSFER_COMPLETED
 
 
 CRASHING = [
@@ -255,15 +217,6 @@ def test_bound_accepts_known_events_again(client: FlaskClient, monkeypatch: pyte
     assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
 
-def test_waiting_signatures_accept_known_one_again(client: FlaskClient, audited: Audited) -> None:
-    junk = [for_send(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
-    report(client, *junk)
-    retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
-    result = verdict(post(client, [for_send(SEND, signed(1, signature(b"x", KEYS[6])))]))
-    assert result["accepted"] == 1
-    assert report(client, junk[0])["accepted"] == 1, "it was accepted before"
-
-
 def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: Audited) -> None:
     wanted, early = refund(SEND, KEYS[5])
     report(client, SEND, early, wanted)
@@ -295,20 +248,3 @@ def test_source_link_names_first_send_in_any_order(
         for line, bearer in story:
             report(client, line, token=bearer)
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
-
-
-def test_limited_repetition_leaves_source_link(client: FlaskClient, limited: Callable[..., str]) -> None:
-    second = proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH)
-    report(client, SEND, second)
-    report(client, SEND | {"max_slippage": 5000}, token=limited(1))
-    assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
-
-
-def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: Audited) -> None:
-    """A release that was accepted with its send counts when both come again in the other order."""
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    report(client, SEND, paid)
-    retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
-    reorg_of_release = event("chain.reorged", chain_id=2, from_block=200)
-    report(client, reorg_of_release, paid, SEND)
-    assert status(client) == Status.TRANSFER_COMPLETED

@@ -13,8 +13,6 @@ from flask.testing import FlaskClient
 from tests.feed.services.world import NOW, event, sent, transfer_id
 from tests.feed.views.kit import logged, post, post_gzip, verdict
 
-pytestmark = pytest.mark.one_database
-
 GOOD = sent(1)
 NAME = GOOD["id"]
 HEAD = event("chain.head", "head", chain_id=1, block=5)
@@ -122,8 +120,3 @@ def test_bad_lines_are_refused_good_ones_accepted(client: FlaskClient, app: Flas
         assert len(refusal["reason"]) < 500
     again = verdict(send(client, body))
     assert again == {"accepted": 0, "repeated": len(good), "refused": answer["refused"]}
-
-
-def test_unchanged_event_is_accepted(client: FlaskClient) -> None:
-    good = [line(), line(HEAD), line(SET), line(GOOD, id="x" * 256), line(GOOD, id="soon", at=ahead(599))]
-    assert verdict(post(client, b"\n".join(good)))["refused"] == []

@@ -28,8 +28,6 @@ from tests.applications import Audited
 from tests.feed.services.world import feed, forget_events, projections, rotation, sent, state
 from tests.feed.views.kit import post, verdict
 
-pytestmark = pytest.mark.every_database
-
 
 @contextmanager
 def work(database: Database) -> Iterator[Counter[str]]:
@@ -81,15 +79,6 @@ def test_new_set_reads_only_latest(
     monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
     assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
     assert told_of(database) == (53, 53)
-
-
-def test_unordered_rotation_writes_only_changes(client: FlaskClient, database: Database) -> None:
-    verdict(post(client, rotations(0, 40)))
-    with work(database) as done:
-        late = rotation("late", 2, -500, block=20, log_index=5)
-        assert verdict(post(client, [late]))["accepted"] == 1
-    assert done["UPDATE"] == 0
-    assert told_of(database) == (41, 41)
 
 
 PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
@@ -165,6 +154,7 @@ ORDERED: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("rotations", ORDERED.values(), ids=ORDERED)
 def test_latest_set_counts_in_any_order(
     app: Flask, database: Database, audited: Audited, rotations: list[dict[str, Any]]
@@ -185,14 +175,3 @@ def test_latest_set_counts_in_any_order(
         *(each["id"] for each in reversed(rotations)),
         None,
     ]
-
-
-def test_later_log_index_counts(app: Flask, database: Database) -> None:
-    first, second = ORDERED["the log index, not the text of the id"]
-    bare = [{name: value for name, value in each.items() if name != "log_index"} for each in (first, second)]
-    feed(app, *bare)
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(ReportedValidatorSet.event_id)) == first["id"]
-    assert feed(app, first, second).repeated == 2
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(ReportedValidatorSet.event_id)) == second["id"]

@@ -188,14 +188,6 @@ def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Edi
     assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 
-def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing) -> None:
-    of_one = limited(editing, 1)
-    reorg = event("chain.reorged", chain_id=1, from_block=100)
-    send = proven(1)
-    assert reasons(client, of_one, send, reorg, for_send(send, about(1, "transfer.failed"))) == {}
-    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
-
-
 def test_reporter_affects_nothing_outside_scope(
     client: FlaskClient, database: Database, editing: Editing
 ) -> None:
@@ -207,18 +199,3 @@ def test_reporter_affects_nothing_outside_scope(
     assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
-
-
-def test_scope_of_types_and_chains(client: FlaskClient, editing: Editing) -> None:
-    token = issue(*editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
-    result = reasons(
-        client,
-        token,
-        event("chain.head", chain_id=2, block=1),
-        event("chain.head", chain_id=1, block=1),
-        event("chain.reorged", chain_id=2, from_block=1),
-    )
-    assert result == {
-        2: "chain 1 is outside this token's scope",
-        3: "type: chain.reorged is outside this token's scope",
-    }

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
-from sqlalchemy import select
 
-from app.credentials.models import IngestUsage
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import CredentialRefused, revoke_token
 from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
 from app.db.database import Database
-from app.db.engine import reading
 from tests.actors import TESTER
 from tests.applications import Audited, Editing, change_part, editing_of
 from tests.feed.services.world import NOW, event, sent
@@ -107,15 +104,6 @@ class TestQuota:
         assert len(verdict(post(client, lost, token))["refused"]) == 5
         assert post(client, heads(0, 1), token).status_code == 429
 
-    def test_quota_is_per_token(self, client: FlaskClient, database: Database, editing: Editing) -> None:
-        one, two = (
-            issue(*editing, new_token(f"r{n}", terms=self.TERMS), actor=TESTER).text for n in range(2)
-        )
-        assert verdict(post(client, heads(0, 5), one))["accepted"] == 5
-        assert verdict(post(client, heads(10, 5), two))["accepted"] == 5
-        with reading(database.engine) as connection:
-            assert set(connection.scalars(select(IngestUsage.events))) == {5}
-
     def test_one_half_of_a_quota_is_refused(self, cli: FlaskCliRunner) -> None:
         result = cli.invoke(args=["ingest-tokens", "create", "a", "--quota", "5"])
         assert (result.exit_code, result.stdout) == (1, "")
@@ -160,20 +148,6 @@ class TestRotation:
             issue(*editing, second_token("relayer-1"), actor=TESTER)
         with pytest.raises(CredentialRefused, match="is already used, or was used before"):
             issue(*editing, new_token("relayer-1"), actor=TESTER)
-
-    def test_expired_token_makes_room(
-        self, app: Flask, editing: Editing, set_clock: Callable[[float], None]
-    ) -> None:
-        issue(
-            *editing,
-            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
-            actor=TESTER,
-        )
-        issue(*editing, second_token("r", expires_at=NOW + timedelta(seconds=20)), actor=TESTER)
-        set_clock(10)
-        assert issue(
-            *editing_of(app), second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER
-        ).text
 
     def test_second_token_inherits_lifetime(
         self, app: Flask, client: FlaskClient, editing: Editing, set_clock: Callable[[float], None]

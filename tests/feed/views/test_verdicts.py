@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services import ingest
-from app.transfers import models as log
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.applications import Editing
@@ -61,11 +60,6 @@ def test_id_with_other_content_is_refused(client: FlaskClient, database: Databas
         assert connection.scalar(select(Anomaly.kind)) == "id_with_two_contents"
 
 
-@pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \r\n\t\n"])
-def test_empty_body_is_accepted(client: FlaskClient, body: bytes) -> None:
-    assert verdict(post(client, body)) == {"accepted": 0, "repeated": 0, "refused": []}
-
-
 def test_refusals_are_in_line_order(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blank lines are counted."""
     monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is validated mix within batches
@@ -79,28 +73,6 @@ def test_refusals_are_in_line_order(client: FlaskClient, monkeypatch: pytest.Mon
     assert [line["line"] for line in answer["refused"]] == [4, 5, 7, 8, 11, 12]
     assert [line["id"] for line in answer["refused"]] == [first["id"], "", first["id"], "", first["id"], ""]
     assert answer["accepted"] == 2
-
-
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-@pytest.mark.parametrize("between", [b"\n", b"\r\n"])
-def test_lines_end_with_lf_or_crlf(client: FlaskClient, between: bytes, end: bytes) -> None:
-    body = between.join(json.dumps(sent(n)).encode() for n in (1, 2)) + end
-    assert verdict(post(client, body))["accepted"] == 2
-
-
-def test_answer_comes_after_the_commit(client: FlaskClient, database: Database, monkeypatch: Any) -> None:
-    """Seen from another connection while the answer is being made."""
-    seen: list[int | None] = []
-    made = ingest.IngestResult.as_json
-
-    def look(answer: ingest.IngestResult) -> dict[str, object]:
-        with database.engine.connect() as connection:
-            seen.append(connection.scalar(select(func.count()).select_from(log.Event)))
-        return made(answer)
-
-    monkeypatch.setattr(ingest.IngestResult, "as_json", look)
-    post(client, [sent(n) for n in range(3)])
-    assert seen == [3]
 
 
 def test_cursor_is_the_last_accepted_event(client: FlaskClient, editing: Editing) -> None:

@@ -7,12 +7,10 @@ from datetime import timedelta
 from statistics import median
 
 import pytest
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
-from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
+from app.latency.queries import ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from app.latency.rules.median import window
 from app.values.identifiers import ChainId
 from tests.latency.queries.records import NOW, PAIR, count, record
@@ -24,7 +22,7 @@ def twice(database: Database) -> int | None:
         return twice_median(connection, *PAIR, *window(NOW))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
+@pytest.mark.parametrize("number", [1, 2, 5, 100, 1001])
 @pytest.mark.parametrize(
     "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
 )
@@ -35,30 +33,6 @@ def test_median_of_random_latencies(number: int, different: int, database: Datab
         if counted:
             count(database)
         assert twice(database) == 2 * median(latencies)
-
-
-def test_nothing_counted(database: Database) -> None:
-    assert twice(database) is None
-
-
-def test_only_this_pair_and_direction_counts(database: Database) -> None:
-    record(database, [7], src=56, dst=1)
-    record(database, [7], src=1, dst=137)
-    assert twice(database) is None
-
-
-@pytest.mark.parametrize(
-    ("ago", "counted"),
-    [
-        (timedelta(0), True),
-        (timedelta(microseconds=-1), False),
-        (timedelta(days=7) - timedelta(microseconds=1), True),
-        (timedelta(days=7), False),
-    ],
-)
-def test_the_edges_of_the_window(database: Database, ago: timedelta, counted: bool) -> None:
-    record(database, [5], ago=ago)
-    assert twice(database) == (10 if counted else None)
 
 
 def test_empty_window_has_no_median(database: Database) -> None:
@@ -102,9 +76,3 @@ def test_pair_medians_match_single_ones(counted: bool, database: Database) -> No
         each = {pair: twice_median(connection, *pair, *window(NOW)) for pair in pairs}
     assert found == each
     assert {pair: total for pair, (_latency, total) in ninth_tenths.items()} == pairs
-
-
-def test_the_driver_parses_the_statement_once() -> None:
-    """Psycopg caches only statements of up to 4,096 characters, by the text that it is given."""
-    text = str(_MEDIAN.compile(dialect=psycopg.dialect()))
-    assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from random import Random
 
-import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
@@ -138,28 +137,6 @@ def test_order_and_repetition_change_nothing(kind, powers, data):
     shuffled = data.draw(st.permutations(signatures)) + data.draw(st.lists(st.sampled_from(signatures)))
     turned = data.draw(st.permutations(requests)) + data.draw(st.lists(st.sampled_from(requests)))
     assert validate_refund(ctx, turned, shuffled, validators) == straight
-
-
-@pytest.mark.parametrize("size", range(1, 31))
-def test_fresh_keys_sign_until_contract_accepts(size):
-    random, kind = Random(size), KINDS[size % 3]
-    people = random.sample(PEOPLE, size)
-    powers = {who: random.randint(1, 100) for who in people}
-    validators = members(powers)
-    ctx = context(kind)
-    wd_onchain = wd_for(ctx)
-    signatures: list[bytes] = []
-    for who in people:
-        before = validate_refund(ctx, [wd_onchain], signatures, validators)
-        signatures.append(sign(ctx, wd_onchain, who))
-        after = validate_refund(ctx, [wd_onchain], signatures, validators)
-        if after.served and not before.served:
-            assert not contract_takes(ctx, before.requests[0], validators)
-            assert contract_takes(ctx, after.served, validators)
-            assert after.requests[0].power_signed >= validators.quorum > before.requests[0].power_signed
-            break
-    else:
-        pytest.fail("all have signed and nothing is served")
 
 
 @costly

@@ -113,7 +113,3 @@ def test_rotation_retains_share_of_power(new, share):
 
 def test_set_without_power_loses_nothing():
     assert of((A, 1)).retained_power_share(of()) == 1
-
-
-def test_empty_set_quorum_is_unreachable():
-    assert of().quorum == 1
