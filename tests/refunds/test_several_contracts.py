@@ -82,14 +82,6 @@ def test_receiving_contract_pays_each_refund(gateway: Gateway, story: Story) -> 
     assert unlisted(gateway) == []
 
 
-def test_signature_for_other_contract_is_ignored(gateway: Gateway, story: Story) -> None:
-    list_other(gateway, story, OTHER)
-    gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
-    gateway.feed(signed_for(story, story.contract))
-    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
-    assert gateway.evidence(story)["power_signed"] == "0"
-
-
 def test_unlisted_contract_serves_nothing(gateway: Gateway, story: Story) -> None:
     gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     for contract in (OTHER, story.contract):

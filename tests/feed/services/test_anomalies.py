@@ -153,13 +153,6 @@ def test_payout_limit_follows_the_rate(
     assert payouts_too_large(database) == [f"transfer:{transfer_id(2)}"]
 
 
-def test_rate_does_not_bound_pegged_payouts(app: Flask, database: Database, editing: Editing) -> None:
-    with_route(editing, fixed("1.2"))
-    deposit = sent(1, kind="deposit", dst_chain_id=3)
-    feed(app, deposit, released(1, amount="1050000001"))
-    assert payouts_too_large(database) == [f"transfer:{transfer_id(1)}"]
-
-
 def test_rate_change_validates_payouts_again(
     app: Flask, database: Database, audited: Audited, editing: Editing
 ) -> None:

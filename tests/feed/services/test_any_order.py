@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from itertools import permutations
 from typing import Any
 
 import pytest
@@ -15,13 +13,12 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.feed.projection import shared
 from app.feed.queries import chains as chain_progress
-from app.feed.services.reprojection import replay
-from app.feed.services.retract import NothingToRetract, retract_ids
+from app.feed.services.retract import retract_ids
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
-from tests.feed.services.world import about, event, feed, projections, sent
+from tests.feed.services.world import event, feed, projections, sent
 
 
 @st.composite
@@ -52,88 +49,9 @@ def test_any_order_between_reorgs_gives_the_same(app: Flask, data: st.DataObject
     assert once() == once()
 
 
-@costly
-@given(data=st.data())
-def test_replay_finds_how_far_chains_were_read(
-    app: Flask, database: Database, audited: Audited, data: st.DataObject
-) -> None:
-    """However often a chain went back, and with any retractions."""
-    reported = [data.draw(some_events()) for _ in range(3)]
-    back = [data.draw(st.sampled_from(REORGS)) for _ in range(2)]
-    a, b, c = (data.draw(arrival(events)) for events in reported)
-    answers_after(app, a, [[back[0]]], b, [[back[1]]], c)
-    wrong = data.draw(
-        st.lists(st.sampled_from([e for events in (*reported, back) for e in events]), max_size=3)
-    )
-    for each in wrong:
-        with suppress(NothingToRetract):
-            retract_ids(*audited, [each["id"]], "wrong", actor=TESTER)
-    before = _blocks_read(database)
-    replay(*audited, actor=TESTER)
-    assert _blocks_read(database) == before
-
-
 def _blocks_read(database: Database) -> list[tuple[int, int | None]]:
     with reading(database.engine) as connection:
         return [row[:2] for row in projections(connection)["chain_progress"]]
-
-
-BURN: dict[str, Any] = {"kind": "burn", "symbol": "CELR"}
-FROM_2: dict[str, Any] = BURN | {"src_chain_id": 2, "dst_chain_id": 1}
-FROM_1: dict[str, Any] = BURN | {"src_chain_id": 1, "dst_chain_id": 2}
-FAR = 60_000_000
-FAILED = about(2, "transfer.failed", block=FAR)
-READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
-    "a submission has no block of its chain": (
-        [],
-        [about(2, "transfer.submitted", at=-102, src_chain_id=1), FAILED, sent(2, block=100, **FROM_2)],
-        {2: FAR},
-    ),
-    "of conflicting sends the first in a block counts": (
-        [event("chain.head", chain_id=1, block=80)],
-        [
-            sent(2, at=-102, block=80, **FROM_2),
-            sent(2, at=-101, block=90, **FROM_1),
-            FAILED,
-            sent(3, block=95, **FROM_1),
-        ],
-        {1: 95, 2: FAR},
-    ),
-    "sends from one chain to two": (
-        [],
-        [
-            sent(2, at=-102, block=80),
-            sent(2, at=-101, block=90, dst_chain_id=3),
-            about(2, "transfer.delayed", block=FAR),
-        ],
-        {1: 90, 2: FAR},
-    ),
-    "sends from two chains to one": (
-        [],
-        [
-            sent(2, at=-102, block=80, dst_chain_id=3),
-            sent(2, at=-101, block=90, src_chain_id=2, dst_chain_id=3),
-            FAILED,
-        ],
-        {1: FAR, 2: 90},
-    ),
-    "what a reorganisation took back counts no more": (
-        [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)],
-        [sent(2, at=-102, block=80, **FROM_2), sent(2, at=-101, block=90, **FROM_1), FAILED],
-        {1: 149, 2: FAR},
-    ),
-}
-"""By case: what came before, what comes in any order, and how far each chain is read then."""
-
-
-@pytest.mark.parametrize(("before", "reported", "read"), READ.values(), ids=READ)
-def test_chains_are_read_as_far_in_any_order(
-    app: Flask, before: Events, reported: Events, read: dict[int, int | None]
-) -> None:
-    """How far a chain was read decides which reorganisations are too deep to be believed."""
-    for order in permutations(reported):
-        found = answers_after(app, [before], [[each] for each in order])["chain_progress"]
-        assert {row[0]: row[1] for row in found if row[1] is not None} == read, order
 
 
 def test_everything_taken_by_reorg_is_skipped(

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.ingest import Intake, ingest_lines
@@ -216,38 +215,6 @@ def test_repeated_reorg_below_pruned_is_belated(app: Flask) -> None:
     from_nothing(app)
 
 
-@pytest.mark.parametrize("size", [1, 500])
-def test_branch_is_pruned_with_its_repetitions(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    """Its first acceptance shows that the second was orphaned by a belated repetition."""
-    monkeypatch.setattr("app.feed.services.prune.OTHERS", size)
-    dead = [liquidity("gone", 1001, 900), liquidity("out", 1002, 3, "withdrawn")]
-    feed(app, *dead, reorg(), *others())
-    feed(app, *dead, reorg())
-    before = answers(app)
-    dry = prune_later(app, NOW, dry_run=True)
-    assert prune_later(app, NOW) == dry
-    add_part(app, Database, database)
-    assert dry.others["liquidity"] == 4
-    assert answers(app)["pool_counters"] == before["pool_counters"]
-    assert not {"gone", "out"} & {event_id for event_id, _ in log(database)}
-
-
-def test_belated_reorg_lowers_chain_progress_again(app: Flask) -> None:
-    """Also how far the chain was read goes back, where only pruning made the repetition too late."""
-    first = reorg(90, chain_id=1, at=-200)
-    over = [sent(1, at=-300, block=100), released(1, at=-300, block=500)]
-    feed(app, head(140, chain_id=1, at=-100), first, *over)
-    assert prune_later(app, NOW).transfers.total() == 1
-    before = answers(app)
-    assert before["chain_progress"][0][:2] == (1, 100)
-    feed(app, head(140, chain_id=1, at=-100))
-    assert answers(app)["chain_progress"][0][:2] == (1, 140)
-    assert feed(app, first).repeated == 1
-    assert answers(app) == before
-
-
 def read_in(app: Flask, lines: list[bytes]) -> None:
     verdict = ingest_lines(part_of(app, Database), part_of(app, Intake), lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused == []
@@ -298,20 +265,6 @@ def test_retracting_reorg_undoes_repetitions(
     from_nothing(app)
 
 
-def test_retracting_orphaned_send_leaves_confirmation(
-    app: Flask, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    """It was orphaned again before, and takes no confirmation of the send in the new block."""
-    feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
-    feed(app, *DEAD, reorg())
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    retract_ids(*audited, ["S"], "wrong", actor=TESTER)
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    from_nothing(app)
-    retract_ids(*audited, ["C'"], "wrong", actor=TESTER)
-    assert status(1).status == Status.TRANSFER_SUBMITTING, "the early confirmation stays away"
-
-
 def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
     """Only the send shows which chain the payout's block is of: the payout was orphaned before."""
     payout = released(1, block=1001)
@@ -335,29 +288,6 @@ def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], A
     feed(app, released(2, block=1001), reorg(1400, "before"), reorg())
     assert answers(app) == before
     assert status(1).status == Status.TRANSFER_SUBMITTING
-
-
-def test_id_used_by_hostile_token_makes_nothing_older(
-    app: Flask, database: Database, intake: Intake, status: Callable[[int], Any]
-) -> None:
-    """What a token for other chains reported of a block to come makes no fact older."""
-    late = released(1, event_id="P", block=1001, chain_id=2)
-    lines = [json.dumps(late | {"dst_tx_hash": "0x" + "bb" * 32}).encode()]
-    scope = Scope(chains=frozenset({3}))
-    ingest_lines(database, intake, lines, "hostile", scope=scope)
-    assert len(log(database)) == 0, "it may not even"
-    of_any = [json.dumps({k: v for k, v in late.items() if k != "chain_id"}).encode()]
-    ingest_lines(database, intake, of_any, "hostile", scope=scope)
-    dead = liquidity("gone", 1000)
-    feed(app, dead, reorg())
-    feed(app, sent(1), late, head(FAR), reporter="b")
-    feed(app, late | {"log_index": 4}, reporter="b")
-    assert ("P", 2) in log(database)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, dead, reorg(), reporter="a")
-    assert log(database)[-1] == ("R", 1)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    from_nothing(app)
 
 
 class Chain:

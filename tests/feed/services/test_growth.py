@@ -14,7 +14,6 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import ReportedFee
 from app.feed.services.retract import retract_ids, retract_reporter
-from app.network.document import import_network
 from app.transfers.queries.logged import retracted_keys
 from app.transfers.rules.events.bounds import MAX_OF_A_TYPE, MAX_REQUESTS
 from app.transfers.rules.events.keys import EventKey
@@ -23,8 +22,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import keccak256, sign_digest
 from app.waiting.services import published_after
 from tests.actors import TESTER
-from tests.applications import Audited, Editing, audited_of
-from tests.builders import network as build
+from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -32,7 +30,6 @@ from tests.feed.services.world import (
     event,
     feed,
     id_of,
-    network,
     prepared,
     released,
     request,
@@ -128,46 +125,6 @@ def test_highest_id_wins_among_simultaneous_fees(
     feed(app, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
     retract_ids(*audited, ["z"], "wrong", actor=TESTER)
     assert fee(database) == ord("b")
-
-
-def finished(first: int, last: int) -> list[dict[str, Any]]:
-    way: dict[str, Any] = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
-    return [each for n in range(first, last + 1) for each in (sent(n, **way), released(n))]
-
-
-@pytest.mark.parametrize("what", ["pair", "token", "chain"])
-def test_icon_change_projects_no_transfer(app: Flask, editing: Editing, what: str) -> None:
-    version = 0
-
-    def change() -> None:
-        nonlocal version
-        version += 1
-        shown = {"name": f"Name {version}", "icon": f"https://icons.example/{version}"}
-        document = network()
-        if what == "pair":
-            document["pegged_pairs"] = [pair | {"org_token": shown} for pair in document["pegged_pairs"]]
-        elif what == "token":
-            document["tokens"] = [token | shown for token in document["tokens"]]
-        else:
-            document["chains"] = [chain | shown for chain in document["chains"]]
-        assert import_network(*editing, build.text(document), actor=TESTER).changes
-
-    feed(app, *finished(1, 2))
-    grows_little(change, lambda: feed(app, *finished(3, 60)))
-
-
-@pytest.mark.parametrize("decimal", [12, None])
-def test_decimals_of_pair_token_count(
-    app: Flask, editing: Editing, status: Callable[[int], Any], decimal: int | None
-) -> None:
-    """What a payout without an amount took follows from them. Transfers through the pair must be over."""
-    feed(app, *finished(1, 1))
-    assert status(1).received_amount == 10**9
-    document = network()
-    own = {"name": "own"} if decimal is None else {"name": "own", "decimal": decimal}
-    document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
-    import_network(*editing, build.text(document), actor=TESTER)
-    assert status(1).received_amount == (10**9 if decimal is None else 10**3)
 
 
 def transfers(first: int, count: int) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from app.db.engine import reading
 from app.feed.services.ingest import Intake, cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
-from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.feed.services.retract import retract_ids, retract_reporter
 from app.transfers.models import ChainProgress, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
@@ -145,36 +145,3 @@ def test_export_of_heads_gives_the_same(
     forget_events(app)
     assert ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES).refused == []
     assert read_to(database) == (100, 100 - 1000)
-
-
-def test_head_ahead_of_clock_leaves_earlier_heads(app: Flask, database: Database) -> None:
-    one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
-    assert blocks(database)[-2:] == [20, 500]
-    assert read_to(database) == (20, 20 - 1000)
-
-
-def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a head that was orphaned and came again, by another reporter, only the later acceptance is left."""
-    one_by_one(app, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
-    one_by_one(app, head(12), reporter="slow")
-    one_by_one(app, *heads(13, 50))
-    with reading(database.engine) as connection:
-        query = select(Event.occurrence).where(Event.event_id == "head-12")
-        assert connection.scalars(query).all() == [1]
-    assert retract_ids(*audited, ["head-12"], "wrong", actor=TESTER)
-    assert read_to(database) == (50, 0)
-    with pytest.raises(NothingToRetract, match="no event has the id"):
-        retract_ids(*audited, ["head-13"], "wrong", actor=TESTER)
-
-
-def test_backlog_of_heads_is_dropped_in_parts(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 0)
-    one_by_one(app, *heads(1, 60))
-    assert len(blocks(database)) == 60
-    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 20)
-    one_by_one(app, head(61))
-    assert len(blocks(database)) == 41
-    one_by_one(app, head(62), head(63))
-    assert len(blocks(database)) <= DEPTH + 2

@@ -153,14 +153,3 @@ def test_replay_repairs_wrong_latency_counts(
     assert counts(database) == recounted(database)
     assert sum(counts(database).values()) == 4
     assert_median(database, database.clock())
-
-
-def test_count_ends_with_the_window(app: Flask, database: Database) -> None:
-    feed(app, sent(1), released(1, at=-10))
-    assert sum(counts(database).values()) == 2
-    later = NOW + timedelta(days=7)
-    change_part(app, Database, clock=lambda: later)
-    feed(app, event("chain.head", at=0, chain_id=1, block=1))
-    assert counts(database) == {}
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(LatencyWindow.since)) == window(later)[0]

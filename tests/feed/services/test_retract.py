@@ -150,14 +150,6 @@ def test_retract_reporter_since_a_time(app: Flask, audited: Audited, status: Cal
         retract_reporter(*audited, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
 
 
-def test_unknown_id_retracts_nothing(app: Flask, audited: Audited, status: Callable[[int], Any]) -> None:
-    release = released(1)
-    feed(app, sent(1), release)
-    with pytest.raises(NothingToRetract, match="no event has the id 'nope'"):
-        retract(audited, release, "nope")
-    assert status(1).status == Status.TRANSFER_COMPLETED
-
-
 def everything(app: Flask) -> None:
     """A history with a bit of all that can happen."""
     wd = request(3)

@@ -17,14 +17,12 @@ from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines
-from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.http.application import part_of
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
 from app.transfers.models import Refund
-from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.transfers.rules.refund_signatures import MAX_ASIDE, MAX_WAITING
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
@@ -160,14 +158,6 @@ class TestAside:
         feed(app, signed(2, signature(request(2), NEW[0])))
         assert count(database, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
 
-    def test_export_and_replay_give_same(self, app: Flask, database: Database, intake: Intake) -> None:
-        feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        before = assert_log_gives_the_same(app)
-        lines = list(export_log(database))
-        forget_events(app)
-        assert ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES).refused == []
-        assert state(database) == before
-
 
 class TestTooMany:
     def test_few_signatures_wait_for_their_request(self, app: Flask, status: Callable[[int], Any]) -> None:
@@ -225,18 +215,6 @@ class TestTooMany:
         assert feed(app, copies[3]).accepted == 1
         assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         assert_log_gives_the_same(app)
-
-    def test_ids_of_unneeded_signatures_are_used(self, app: Flask, database: Database) -> None:
-        """Also by one that another replaces, which no history has."""
-        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
-        feed(app, sent(1), prepared(1, WD), *copies)
-        assert count(database, SignatureNotNeeded) == 1
-        others = [about(1, "refund.requested") | {"id": each["id"]} for each in copies]
-        found = feed(app, *others, about(1, "refund.requested"))
-        assert (found.accepted, [each.line for each in found.refused]) == (1, [1, 2])
-        assert {each.reason[:24] for each in found.refused} == {"id: was reported before "}
-        feed(app, event("chain.reorged", chain_id=2, from_block=500))
-        assert feed(app, *copies).repeated == 2
 
     def test_signature_copies_count_per_token_scope(self, app: Flask, database: Database) -> None:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]

@@ -27,9 +27,7 @@ from app.feed.services.ingest import IngestResult, Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.feed.verifying import run
 from app.feed.verifying.comparing import Difference, key_of
-from app.feed.verifying.repairing import repair
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.latency.models import LatencyCount, LatencyRecord
@@ -382,28 +380,6 @@ def test_replay_leaves_acknowledgements(filled: Flask, database: Database, audit
     replay(*audited, actor=TESTER)
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
-
-
-def test_lock_is_released_between_sums(
-    app: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pool has a volume for each minute of years, and all of them may be missing."""
-    monkeypatch.setattr(run, "ROWS_AT_ONCE", 2)
-    at_once: dict[type[Any], list[int]] = {}
-
-    def repaired(connection: Connection, model: type[Any], found: list[Any], *args: Any, **more: Any) -> Any:
-        at_once.setdefault(model, []).append(len(found))
-        return repair(connection, model, found, *args, **more)
-
-    monkeypatch.setattr(run, "repair", repaired)
-    feed(app, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
-    before = everything(database)
-    with writing(database.engine) as connection:
-        connection.execute(delete(PoolVolume))
-        connection.execute(delete(TrendCount))
-    replay(*audited, actor=TESTER)
-    assert at_once == {PoolVolume: [2, 2, 1], TrendCount: [2] * 5}
-    assert everything(database) == before
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
@@ -14,7 +15,8 @@ from sqlalchemy import func, select, table
 from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.retract import retract_ids
+from app.feed.services.retract import retract_ids, retract_reporter
+from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.amounts import few_or_many
@@ -22,6 +24,7 @@ from tests.applications import Audited, Editing
 from tests.databases import filled_tables
 from tests.feed.services.world import (
     KEYS,
+    NOW,
     SENDER,
     about,
     event,
@@ -103,14 +106,9 @@ def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
         ("id", f"01:0X{'AB' * 32}:{'CD' * 32}:0x7"),
     ],
 )
-@pytest.mark.parametrize("is_first", [True, False])
-def test_other_spelling_repeats_same_fact(
-    client: FlaskClient, field: str, spelled: Any, *, is_first: bool
-) -> None:
-    lines = [SEND | {field: spelled}, SEND]
-    first, second = lines if is_first else lines[::-1]
-    report(client, first)
-    assert report(client, second)["repeated"] == 1
+def test_other_spelling_repeats_same_fact(client: FlaskClient, field: str, spelled: Any) -> None:
+    report(client, SEND | {field: spelled})
+    assert report(client, SEND, SEND | {field: spelled})["repeated"] == 2
     wanted, *_ = refund(SEND)
     quorum = [refund(SEND, key)[1] for key in KEYS[:3]]
     report(client, wanted, *quorum)
@@ -229,22 +227,51 @@ def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: A
     assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
 
 
-def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
-    """The same sends by a token with limits and one without, after a reorganisation, in every order."""
-    first = [
+def test_source_link_names_first_send_in_any_order(
+    client: FlaskClient, app: Flask, limited: Callable[..., str]
+) -> None:
+    """The same sends by a token with limits and one without, after a reorganisation."""
+    sends = [
         (SEND, TOKEN),
         (SEND | {"max_slippage": 5}, limited(1)),
         (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
     ]
-    yield from map(list, permutations(first))
-
-
-def test_source_link_names_first_send_in_any_order(
-    client: FlaskClient, app: Flask, limited: Callable[..., str]
-) -> None:
     report(client, SEND)
-    for number, story in enumerate(stories(limited)):
+    for number, story in enumerate(permutations(sends)):
         report(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
         for line, bearer in story:
             report(client, line, token=bearer)
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
+
+
+def test_limited_token_is_bounded_per_transfer(client: FlaskClient, limited: Callable[..., str]) -> None:
+    """The whole log of a transfer is read with each event about it, and for each stream that begins."""
+    report(client, SEND)
+    named = [
+        for_send(SEND, line) | {"id": f"{line['type']} {n}"}
+        for n in range(MAX_OF_A_LIMITED // 3 + 1)
+        for line in (
+            about(1, "network.status", xfer_status=2),
+            released(1, block=200, chain_id=2),
+            about(1, "transfer.delayed", block=200, chain_id=2),
+        )
+    ]
+    result = verdict(post(client, named, limited(1, 2)))
+    assert result["accepted"] == MAX_OF_A_LIMITED
+    assert {each["reason"] for each in result["refused"]} == {
+        "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
+        "further ones with a token for all chains"
+    }
+    assert report(client, *named[:5], token=limited(1, 2))["repeated"] == 5
+    report(client, *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+
+
+def test_retracting_a_reporter_leaves_what_others_reported(
+    client: FlaskClient, limited: Callable[..., str], audited: Audited
+) -> None:
+    paid = for_send(SEND, released(1, block=200, chain_id=2))
+    decision = for_send(SEND, about(1, "network.status", xfer_status=3))
+    report(client, *(decision | {"id": each["id"]} for each in (paid, SEND)), decision, token=limited(3))
+    report(client, SEND, paid)
+    retract_reporter(*audited, "only-3", NOW - timedelta(days=1), "hostile", actor=TESTER)
+    assert status(client) == Status.TRANSFER_COMPLETED

@@ -156,13 +156,6 @@ def test_only_what_is_known_contradicts(kind):
     assert "refers to transfer" in contradictions(wrong, elsewhere)[0]
 
 
-def test_request_of_other_kind_is_contradicted():
-    pool, deposit = context(SendKind.POOL), context(SendKind.DEPOSIT)
-    for_pool = wd_for(replace(pool, transfer_id=deposit.transfer_id))
-    assert contradictions(for_pool, replace(deposit, kind=None)) == ()
-    assert "cannot be read as the Withdraw" in contradictions(for_pool, deposit)[0]
-
-
 def test_unreadable_request_is_contradicted():
     bare = RefundContext(transfer_id=NO_TRANSFER)
     for unreadable in (b"\xff\xff", b""):
@@ -275,18 +268,6 @@ def test_two_requests_at_quorum_serve_none():
     with_contradicted = validate_refund(ctx, [first, wrong], over_first + over_wrong, SET)
     assert with_contradicted.served is not None
     assert with_contradicted.served.wd_onchain == first
-
-
-def test_powerless_member_signs_without_effect():
-    ctx = context(SendKind.POOL)
-    wd_onchain = wd_for(ctx)
-    validators = members({KEYS[0]: 0, KEYS[1]: 3})
-    verdict = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
-    assert verdict.requests[0].power_signed == 0
-    assert signature_is_provably_false(ctx, [wd_onchain], sign(ctx, wd_onchain, KEYS[0]), validators) is None
-    both = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS[:2]], validators)
-    assert both.served
-    pay(ctx, both.served, validators)
 
 
 def test_another_chains_validators_are_refused():

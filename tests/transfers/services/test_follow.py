@@ -207,15 +207,6 @@ def test_time_before_journal_is_one_change(app: Flask, database: Database) -> No
     assert status_changes(all_changes(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
 
 
-@pytest.mark.every_database
-def test_later_journal_makes_account_reread(app: Flask, database: Database) -> None:
-    feed(app, sent(1), sent(2))
-    begin_journal(database, 2)
-    feed(app, released(1))
-    assert published_after(database, ACCOUNT, Position(1)).changes is None
-    assert status_changes(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
-
-
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
 def test_lagging_account_gets_no_changes(
     app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, most: str
