@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
-from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
+from tests.contract.evm.machine import Bridge, Reverted
 from tests.feed.services.world import SENDER, about, address
 from tests.refunds.bridges import bridge_of
 from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story
@@ -143,34 +142,3 @@ def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> 
     assert waiting["contract"] == address(contract)
     assert waiting["tx_link"] == f"https://scan{there}.example/tx/{TX}"
     assert gateway.status(story)["dst_block_tx_link"] == waiting["tx_link"]
-
-
-# --- What the contracts compute
-
-
-def test_ids_of_sends_in_both_versions() -> None:
-    chain, token = Chain(1), b"\x20" * 20
-    common: dict[str, Any] = {"token": token, "amount": 5, "nonce": 3, "src_chain_id": 1}
-    contracts = {}
-    for number, name in enumerate(
-        [NAMES["pool"], *(NAMES[kind].format(v) for kind in ("deposit", "burn") for v in (1, 2))], start=1
-    ):
-        contracts[name] = chain.place(name, bytes([number]) * 20)
-    chain.place("Token", token).call("mint", USER, 100)
-    pool = contracts["PoolBridge"].call("send", RECEIVER, token, 5, 2, 3, 780).event("Send")
-    assert pool["transferId"] == pool_transfer_id(sender=USER, receiver=RECEIVER, dst_chain_id=2, **common)
-
-    deposits = {v: contracts[f"TokenVaultV{v}"].call("deposit", token, 5, 2, RECEIVER, 3) for v in (1, 2)}
-    first, second = (deposits[v].event("Deposited") for v in (1, 2))
-    of_vault: dict[str, Any] = {"depositor": USER, "mint_chain_id": 2, "mint_account": RECEIVER}
-    second_id = deposit_transfer_id(vault=contracts["TokenVaultV2"].address, **of_vault, **common)
-    assert (second["depositId"], second["nonce"]) == (second_id, 3)
-    assert first["depositId"] != second_id and "nonce" not in first
-
-    first = contracts["PeggedBridgeV1"].call("burn", token, 5, RECEIVER, 3).event("Burn")
-    second = contracts["PeggedBridgeV2"].call("burn", token, 5, 2, RECEIVER, 3).event("Burn")
-    of_bridge: dict[str, Any] = {"account": USER, "to_chain_id": 2, "to_account": RECEIVER}
-    assert second["burnId"] == burn_transfer_id(
-        bridge=contracts["PeggedBridgeV2"].address, **of_bridge, **common
-    )
-    assert "toChainId" not in first and first["withdrawAccount"] == "0x" + RECEIVER.hex()

@@ -97,17 +97,3 @@ def test_an_unknown_transfer(gateway: Gateway) -> None:
         EVIDENCE,
     )
     assert "Chain 1 1 min ago" in message
-
-
-def test_headers_methods_and_paths(gateway: Gateway) -> None:
-    gateway.take(STORY.sent())
-    for path in (EVIDENCE, "/v1/getRefundEvidence"):
-        response = gateway.client.get(
-            path, query_string={"transfer_id": STORY.id[2:].upper()}, headers=ORIGIN
-        )
-        assert (response.status_code, response.get_json()["transfer_id"]) == (200, STORY.id)
-        assert response.headers["Access-Control-Allow-Origin"] == "*"
-        assert response.headers["Cache-Control"] == "no-store"
-        assert "X-Gateway-Reason" not in response.headers
-        assert gateway.client.options(path, headers=ORIGIN).status_code == 204
-        assert_refused(gateway.client.post(path), 405, "method_not_allowed", EVIDENCE)

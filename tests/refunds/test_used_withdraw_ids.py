@@ -76,8 +76,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("queued", [False, True])
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("use", "queued"), [*((use, False) for use in USES), ("liquidity", True)])
 def test_id_is_used_until_block_is_orphaned(
     gateway: Gateway, watched: WatchedBridge, use: str, queued: bool, database: Database, audited: Audited
 ) -> None:

@@ -278,18 +278,6 @@ def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[
     assert status(1).status == Status.TRANSFER_COMPLETED
 
 
-def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], Any]) -> None:
-    """Though they have the same numbers, and their events came again as well."""
-    dead, elsewhere = sent(1, event_id="S", block=1000), liquidity("L", 1001, chain_id=1)
-    first = [dead, elsewhere, event("chain.reorged", "other", chain_id=1, from_block=1000), dead, elsewhere]
-    feed(app, released(2, block=1001), sent(2), *first, reorg(1400, "before"), reorg(), head(FAR))
-    before = answers(app)
-    assert status(2).status == Status.TRANSFER_SUBMITTING
-    feed(app, released(2, block=1001), reorg(1400, "before"), reorg())
-    assert answers(app) == before
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-
-
 class Chain:
     """What a reporter sends of a chain that grows and reorganises, also back to blocks of before."""
 

@@ -109,7 +109,7 @@ def test_heads_that_left_the_log_change_nothing(
         assert progress == whole["chain_progress"], (seed, happened)
 
 
-@pytest.mark.parametrize("tried", seeds(10, many=400))
+@pytest.mark.parametrize("tried", seeds(5, many=400))
 def test_pages_show_any_history(
     app: Flask, database: Database, snapshots: SnapshotSource, tried: range
 ) -> None:

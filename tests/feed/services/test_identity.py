@@ -13,7 +13,6 @@ from sqlalchemy import insert, select
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.estimates.models import ReportedFee
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
@@ -112,16 +111,6 @@ class TestRetract:
         assert (status(1).status, status(2).status) == (Status.TRANSFER_SUBMITTING, Status.TRANSFER_UNKNOWN)
         assert feed(app, sent(1) | {"id": "x"}).repeated == 1
         assert feed(app, sent(2) | {"id": "x"}).accepted == 1
-
-    def test_retracting_fee_removes_one_route(self, app: Flask, database: Database, audited: Audited) -> None:
-        for src, dst in ((1, 2), (2, 1)):
-            feed(
-                app,
-                event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
-            )
-        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
-        with reading(database.engine) as connection:
-            assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
     def test_retraction_without_subjects_is_read(
         self, app: Flask, database: Database, intake: Intake, audited: Audited, status: Callable[[int], Any]

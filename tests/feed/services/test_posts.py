@@ -185,22 +185,6 @@ def test_grouped_posts_share_statements(app: Flask, database: Database) -> None:
     assert 0 < len(of_eight) == len(of_one) < 35
 
 
-def test_event_in_two_posts_counts_once(app: Flask) -> None:
-    posts = read_posts(
-        [("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])]
-    )
-    together(app, posts)
-    assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
-        (1, 0, 0), (0, 1, 0), (0, 0, 1),
-    ]  # fmt: skip
-
-
-def test_events_of_joint_posts_store_reporter(app: Flask, database: Database) -> None:
-    together(app, read_posts([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
-    with reading(database.engine) as connection:
-        assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
-
-
 @contextmanager
 def hold_writer(database: Database) -> Iterator[None]:
     """Until the block ends, nobody else writes."""
@@ -281,13 +265,7 @@ class TestQueue:
 
         return work
 
-    def waiting(
-        self,
-        queue: PostQueue,
-        posts: Sequence[Post],
-        work_of: Callable[[list[list[Post]]], Callable[[Take], None]],
-        most: int = 1_000,
-    ) -> list[list[Post]]:
+    def waiting(self, queue: PostQueue, posts: Sequence[Post], most: int) -> list[list[Post]]:
         """Commit the posts, all but the first while that is under way. Returns the groups that were taken."""
         taken: list[list[Post]] = []
         under_way, go_on = threading.Event(), threading.Event()
@@ -297,7 +275,7 @@ class TestQueue:
             under_way.set()
             assert go_on.wait(SECONDS)
 
-        works = [first, *[work_of(taken)] * (len(posts) - 1)]
+        works = [first, *[self.all_of(taken)] * (len(posts) - 1)]
         threads = []
         for number, (post, work) in enumerate(zip(posts, works, strict=True)):
             run = lambda post=post, work=work: queue.commit(post, work, most=most, seconds=SECONDS)  # noqa: E731
@@ -323,7 +301,7 @@ class TestQueue:
     def test_waiting_posts_are_grouped(self, sizes: list[int], alone: int | None, groups: list[int]) -> None:
         queue = PostQueue()
         posts = [self.post(lines, goes_alone=n == alone) for n, lines in enumerate(sizes)]
-        taken = self.waiting(queue, posts, self.all_of, most=8)
+        taken = self.waiting(queue, posts, most=8)
         assert [len(group) for group in taken] == groups
         assert [post for group in taken for post in group] == posts
 
@@ -360,19 +338,3 @@ class TestQueue:
         queue.commit(first, slow, most=9, seconds=SECONDS)
         assert taken == [[first]]
         assert not queue._posts
-
-    def test_group_failure_makes_each_go_alone(self) -> None:
-        tried: list[int] = []
-
-        def failing(taken: list[list[Post]]) -> Callable[[Take], None]:
-            def work(take: Take) -> None:
-                group = list(take())
-                tried.append(len(group))
-                if len(group) > 1:
-                    raise KeyError
-                self.all_of(taken)(lambda: group)
-
-            return work
-
-        self.waiting(PostQueue(), [self.post() for _ in range(5)], failing)
-        assert tried == [4, 1, 1, 1, 1]

@@ -17,7 +17,6 @@ from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
-from app.feed.services.retract import retract_ids
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
 from app.values.codes import TransferHistoryStatus as Status
@@ -99,16 +98,6 @@ def test_request_masks_no_later_status(
     request_refund(database, 1)
     feed(app, *later)
     assert status_and_reason(status(1)) == (expected, NO_REASON)
-
-
-def test_retracted_decision_ends_the_request(
-    app: Flask, database: Database, audited: Audited, status: StatusOf
-) -> None:
-    refusal = bad_slippage(1)
-    feed(app, sent(1), refusal)
-    request_refund(database, 1)
-    retract_ids(*audited, [refusal["id"]], "a mistake", actor=TESTER)
-    assert status_and_reason(status(1)) == (Status.TRANSFER_SUBMITTING, NO_REASON)
 
 
 @costly

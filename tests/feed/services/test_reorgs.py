@@ -10,13 +10,8 @@ from sqlalchemy import select
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.models import PoolCounter
-from app.feed.models import TransferBlock
-from app.feed.services.reprojection import replay
-from app.latency.models import LatencyRecord
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
-from tests.actors import TESTER
-from tests.applications import Audited
 from tests.feed.services.world import (
     KEYS,
     about,
@@ -61,31 +56,6 @@ def test_reorg_orphans_send_with_confirmations(
     assert feed(app, send, confirmed).repeated == 2
 
 
-def test_payout_blocks_belong_to_destination(
-    app: Flask, database: Database, status: Callable[[int], Any]
-) -> None:
-    feed(app, sent(1), released(1, block=500), reorg(400))
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, reorg(500, chain_id=2))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    with reading(database.engine) as connection:
-        assert connection.execute(select(LatencyRecord)).all() == []
-
-
-def test_reorg_retracts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
-    release = released(1, block=500)
-    feed(app, release)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, reorg(450, chain_id=2))
-    assert (
-        status(1).status == Status.TRANSFER_COMPLETED
-    )  # no send yet: nothing shows that block 500 is chain 2's
-    feed(app, sent(1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    assert feed(app, release).accepted == 1
-    assert status(1).status == Status.TRANSFER_COMPLETED
-
-
 def test_retracted_rotation_restores_refund(app: Flask, status: Callable[[int], Any]) -> None:
     wd = request(1)
     feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
@@ -109,38 +79,3 @@ def test_send_decides_which_reorgs_count(app: Flask, status: Callable[[int], Any
     else:
         feed(app, *((send, release) if batches == "one" else (release, send)))
     assert status(1).status == Status.TRANSFER_COMPLETED
-
-
-def blocks(database: Database) -> set[tuple[int, int]]:
-    with reading(database.engine) as connection:
-        rows = connection.execute(select(TransferBlock.chain_id, TransferBlock.highest))
-        return {(row.chain_id, row.highest) for row in rows}
-
-
-@pytest.mark.parametrize(
-    ("route", "block", "expected"),
-    [
-        ((2, 3), 50, {(1, 100), (2, 50), (3, 200)}),
-        ((2, 1), 50, {(1, 200), (2, 50)}),
-        ((2, 1), None, {(1, 100), (2, 200)}),  # a send in a block outranks one without
-    ],
-)
-def test_blocks_move_with_changed_chains(
-    app: Flask,
-    database: Database,
-    audited: Audited,
-    route: tuple[int, int],
-    block: int | None,
-    expected: set[tuple[int, int]],
-) -> None:
-    """The payout's block stayed on the chain of a former send. Found by tests/fuzz."""
-    feed(app, sent(1), released(1, block=200))
-    assert blocks(database) == {(1, 100), (2, 200)}
-    more = {} if block is None else {"block": block}
-    other = sent(1, at=-200, event_id="earlier", src_chain_id=route[0], dst_chain_id=route[1], **more)
-    if block is None:
-        del other["block"]
-    feed(app, other)
-    assert blocks(database) == expected
-    replay(*audited, actor=TESTER)
-    assert blocks(database) == expected

@@ -58,41 +58,6 @@ def test_double_retraction_restores_release(
     assert status(1).status == Status.TRANSFER_SUBMITTING
 
 
-def test_retracting_old_send_leaves_later_confirmation(
-    app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    """The later confirmation is of the send in the new block."""
-    orphaned, early = sent(1), about(1, "transfer.confirmed")
-    feed(app, orphaned, early, event("chain.reorged", chain_id=1, from_block=100))
-    again, later = sent(1, at=-90, block=101), about(1, "transfer.confirmed", at=-40)
-    feed(app, again, later)
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    before = state(database)
-    retract(audited, orphaned)
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    retract(audited, later)
-    assert status(1).status == Status.TRANSFER_SUBMITTING, (
-        "the early confirmation was orphaned with the send that it confirmed"
-    )
-    assert before["transfers"] != state(database)["transfers"]
-    retract(audited, again)
-    assert status(1).status == Status.TRANSFER_UNKNOWN
-
-
-def test_retracted_reorg_restores_everything(
-    app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    reorg = event("chain.reorged", chain_id=1, from_block=50)
-    added = event("liquidity.added", chain_id=1, symbol="USDT", amount="7", block=60)
-    feed(app, added, sent(1))
-    before = state(database)
-    feed(app, reorg)
-    assert status(1).status == Status.TRANSFER_UNKNOWN
-    retract(audited, reorg)
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    assert {**state(database), "chain_progress": []} == {**before, "chain_progress": []}
-
-
 def test_pools_fees_validators_and_heads_are_undone(
     app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
 ) -> None:

@@ -72,15 +72,6 @@ def test_large_batch_takes_same_statements(client: FlaskClient, database: Databa
     assert told_of(database) == (61, 61)
 
 
-def test_new_set_reads_only_latest(
-    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    verdict(post(client, rotations(0, 50)))
-    monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
-    assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
-    assert told_of(database) == (53, 53)
-
-
 PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
 
 AFTERWARDS: dict[str, list[dict[str, Any]]] = {

@@ -84,12 +84,6 @@ def test_gzip_body_is_accepted(client: FlaskClient, app: Flask) -> None:
     assert len(logged(app)) == 5
 
 
-def test_gzip_of_several_members_is_accepted(client: FlaskClient) -> None:
-    members = [gzip.compress(line + b"\n") for line in sends(3).splitlines()]
-    body = members[0] + gzip.compress(b"") + members[1] + members[2]
-    assert verdict(post(client, body, headers=GZIP))["accepted"] == 3
-
-
 def test_body_is_never_held_whole(client: FlaskClient) -> None:
     """40 MiB of lines in a few MiB of memory."""
     line = b'{"id": "x", "padding": "' + b"x" * 60_000 + b'"}\n'

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from hypothesis import event, example, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from app.network.rules.quorum import ValidatorSet
@@ -13,7 +13,6 @@ from app.transfers.rules.refunds.claimable import (
     validate_refund,
 )
 from app.transfers.rules.refunds.request_checks import RefundContext
-from app.values.codes import SendKind
 from app.values.crypto import address_of
 from tests.amounts import costly
 from tests.refunds.rules.contract_mirror import Revert
@@ -137,22 +136,3 @@ def test_order_and_repetition_change_nothing(kind, powers, data):
     shuffled = data.draw(st.permutations(signatures)) + data.draw(st.lists(st.sampled_from(signatures)))
     turned = data.draw(st.permutations(requests)) + data.draw(st.lists(st.sampled_from(requests)))
     assert validate_refund(ctx, turned, shuffled, validators) == straight
-
-
-@costly
-@given(SETS, st.lists(st.tuples(st.integers(0, 35), st.booleans()), max_size=60))
-@example({PEOPLE[0]: 1}, [(0, False), (0, True)])
-def test_at_most_one_request_is_served(powers, votes):
-    """And none while another has a quorum, too."""
-    ctx = context(SendKind.POOL)
-    requests = [wd_for(ctx), wd_for(ctx, seqnum=78)]
-    validators = members(powers)
-    signatures = [sign(ctx, requests[second], PEOPLE[who]) for who, second in votes]
-    verdict = validate_refund(ctx, requests, signatures, validators)
-    reached = [
-        sum(powers.get(PEOPLE[who], 0) for who in {w for w, second in votes if second is choice})
-        >= validators.quorum
-        for choice in (False, True)
-    ]
-    served = verdict.served.wd_onchain if verdict.served else None
-    assert served == {(True, False): requests[0], (False, True): requests[1]}.get((reached[0], reached[1]))
