@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
-from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
 from app.credentials.models import IngestToken
@@ -57,15 +56,6 @@ def test_token_is_shown_once_only(
     assert (row.types, row.chains, row.created_at, row.revoked_at) == (None, None, NOW, None)
     listed = cli.invoke(args=["ingest-tokens", "list"])
     assert token.split("_", 2)[2] not in listed.output
-
-
-def test_unconfigured_chain_of_token_is_noted(cli: FlaskCliRunner) -> None:
-    mistyped = cli.invoke(args=["ingest-tokens", "create", "a", "--chain", "57", "--chain", "1"])
-    assert MADE.fullmatch(mistyped.stdout.strip())
-    note = "note: chain 57 is not configured: correct --chain, or add the chain"
-    assert mistyped.stderr.splitlines()[1:] == [note]
-    right = cli.invoke(args=["ingest-tokens", "create", "b", "--chain", "1"])
-    assert "note" not in right.stderr
 
 
 def test_list_shows_every_token(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -127,15 +117,6 @@ def test_revoked_everywhere_at_once(
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
-)
-def test_unknown_token_is_not_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
-    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
-    assert tried.exit_code == 1
-    assert message in tried.stderr
-
-
 def test_revoked_token_ends_its_upload(
     client: FlaskClient,
     app: Flask,
@@ -192,20 +173,6 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         assert names == [environment_token(token).name for token in tokens]
         assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
         assert len(set(names)) == len(part_of(app, EnvironmentTokens)) == 3
-
-
-def test_token_lookup_is_one_read(client: FlaskClient, database: Database, editing: Editing) -> None:
-    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
-    statements: list[str] = []
-
-    @sqlalchemy_event.listens_for(database.reads, "before_cursor_execute")
-    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        statements.append(statement)
-
-    client.get(CURSOR, headers=bearer(token))
-    reads = [statement for statement in statements if "ingest_tokens" in statement]
-    assert len(reads) == 1
-    assert "ingest_tokens.key_id = " in reads[0]
 
 
 def test_refused_tokens_are_logged_once_a_minute(

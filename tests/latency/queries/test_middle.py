@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from datetime import timedelta
-from statistics import median
 
 import pytest
 
@@ -20,19 +19,6 @@ from tests.steps import statements
 def twice(database: Database) -> int | None:
     with reading(database.engine) as connection:
         return twice_median(connection, *PAIR, *window(NOW))
-
-
-@pytest.mark.parametrize("number", [1, 2, 5, 100, 1001])
-@pytest.mark.parametrize(
-    "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
-)
-def test_median_of_random_latencies(number: int, different: int, database: Database) -> None:
-    latencies = [random.Random(number).randrange(different) for _ in range(number)]
-    record(database, latencies)
-    for counted in (False, True):
-        if counted:
-            count(database)
-        assert twice(database) == 2 * median(latencies)
 
 
 def test_empty_window_has_no_median(database: Database) -> None:

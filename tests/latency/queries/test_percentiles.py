@@ -15,6 +15,7 @@ from app.latency.queries import (
     counted_since,
     latency_order,
     latency_order_of_token,
+    twice_median,
     twice_median_and_p90,
 )
 from app.latency.rules.median import window
@@ -59,8 +60,9 @@ def test_the_figures_of_random_latencies(number: int, different: int, database: 
         assert order(database, "DAI") is None
         with reading(database.engine) as connection:
             found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order(database)
-        assert both is not None
-        assert found == (both.twice_median, both.p90)
+            assert both is not None
+            assert found == (both.twice_median, both.p90)
+            assert twice_median(connection, *PAIR, *WEEK) == both.twice_median
 
 
 @pytest.mark.parametrize(("ago", "latency"), [(timedelta(0), 5), (timedelta(microseconds=-1), 6)])

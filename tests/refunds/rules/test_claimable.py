@@ -224,17 +224,6 @@ def test_signature_over_contradiction_is_retained():
     )
 
 
-@pytest.mark.parametrize("spoil", [twin, lambda s: s[:64], lambda s: s + b"\0", lambda s: s[:64] + b"\1"])
-def test_malformed_signature_is_always_refused(spoil):
-    ctx = context(SendKind.POOL)
-    wd_onchain = wd_for(ctx)
-    spoiled = spoil(sign(ctx, wd_onchain, KEYS[3]))
-    for requests in ([], [wd_onchain]):
-        for validators in (None, SET):
-            assert signature_is_provably_false(ctx, requests, spoiled, validators)
-    assert validate_refund(ctx, [wd_onchain], [spoiled], SET).requests[0].signed == ()
-
-
 def test_second_signature_adds_no_power():
     """The smallest of a signer counts."""
     ctx = context(SendKind.POOL)
