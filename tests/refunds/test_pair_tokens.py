@@ -13,6 +13,7 @@ from tests.actors import TESTER
 from tests.applications import Editing, editing_of
 from tests.feed.services.world import address, network
 from tests.network.services.network_kit import text
+from tests.refunds.bridges import bridge_of, pays, served_call
 from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
 
 SET: Powers = {PEOPLE[0]: 1}
@@ -49,7 +50,7 @@ def test_evidence_is_in_the_pairs_own_token(gateway: Gateway, story: Story, list
     )
     status = gateway.status(story)
     assert status["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-    assert story.contract_takes(status, SET)
+    assert pays(bridge_of(story, SET, token=bytes.fromhex(OWN[2:])), served_call(status))
 
 
 def test_pair_token_validates_events_again(gateway: Gateway, story: Story, editing: Editing) -> None:

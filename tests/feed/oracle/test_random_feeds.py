@@ -84,7 +84,7 @@ def test_every_type_is_in_the_feeds() -> None:
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("tried", seeds(15))
+@pytest.mark.parametrize("tried", seeds(20))
 def test_random_feeds_are_answered_like_the_oracle(begin: Begin, tried: range) -> None:
     for seed in tried:
         items = Generator(seed).feed()

@@ -9,16 +9,9 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.database import Database
-from app.db.engine import reading
-from app.feed.projection import shared
-from app.feed.queries import chains as chain_progress
-from app.feed.services.retract import retract_ids
-from tests.actors import TESTER
 from tests.amounts import costly
-from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
-from tests.feed.services.world import event, feed, projections, sent
+from tests.feed.services.world import feed
 
 
 @st.composite
@@ -47,24 +40,6 @@ def test_any_order_between_reorgs_gives_the_same(app: Flask, data: st.DataObject
         return answers_after(app, a, reorgs[0], b, reorgs[1], c)
 
     assert once() == once()
-
-
-def _blocks_read(database: Database) -> list[tuple[int, int | None]]:
-    with reading(database.engine) as connection:
-        return [row[:2] for row in projections(connection)["chain_progress"]]
-
-
-def test_everything_taken_by_reorg_is_skipped(
-    app: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (shared, chain_progress):
-        monkeypatch.setattr(module, "HEADS", 1)
-    taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]
-    reorg = event("chain.reorged", chain_id=1, from_block=150)
-    wrong = sent(7, block=60_000_000)
-    feed(app, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
-    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert _blocks_read(database) == [(1, 160)]
 
 
 def test_nearly_all_events_are_accepted(app: Flask) -> None:

@@ -265,19 +265,6 @@ def test_retracting_reorg_undoes_repetitions(
     from_nothing(app)
 
 
-def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
-    """Only the send shows which chain the payout's block is of: the payout was orphaned before."""
-    payout = released(1, block=1001)
-    feed(app, payout, reorg(), head(FAR))
-    feed(app, payout, reorg())
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, sent(1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    from_nothing(app)
-    feed(app, payout)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-
-
 class Chain:
     """What a reporter sends of a chain that grows and reorganises, also back to blocks of before."""
 

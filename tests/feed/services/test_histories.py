@@ -30,22 +30,17 @@ from tests.actors import TESTER
 from tests.applications import Audited, audited_of, change_part
 from tests.builders.clock import MovableClock
 from tests.feed.seeds import seeds
-from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer
+from tests.feed.services.any_order import REORGS, SHARED, of_transfer
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, live_through
 from tests.feed.services.world import (
-    KEYS,
     NOW,
     about,
     event,
     feed,
     forget_events,
     id_of,
-    prepared,
-    request,
     sent,
-    signature,
-    signed,
     transfer_id,
 )
 
@@ -163,15 +158,3 @@ def test_read_to_ignores_retracted_events(app: Flask, audited: Audited, wrong: s
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
     assert first == ("11:59:40" if wrong == "a head" else "11:58:20")
     assert last == "11:58:20"
-
-
-def test_current_validators_identify_paid_request(app: Flask, database: Database, audited: Audited) -> None:
-    """Other transfers with the same withdraw id are answered by it."""
-    paid, other = request(1), request(1, seqnum=8)
-    done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)
-    signatures = (signed(1, signature(paid, key)) for key in KEYS[:3])
-    feed(app, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
-    feed(app, event("validators.updated", chain_id=1, **members(4, 5, 6)))
-    before = everything(database)
-    replay(*audited, actor=TESTER)
-    assert everything(database) == before

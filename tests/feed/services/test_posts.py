@@ -44,18 +44,12 @@ from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.everything import everything
 from tests.feed.services.histories import EVENTS, REPORTERS
 from tests.feed.services.world import (
-    KEYS,
     NOW,
     about,
-    event,
     feed,
     forget_events,
-    prepared,
     released,
-    request,
     sent,
-    signature,
-    signed,
 )
 from tests.steps import statements
 
@@ -125,39 +119,6 @@ def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> No
     assert [outcome(post.result) for post in grouped] == [outcome(post.result) for post in one_by_one]
     for name, rows in state(database).items():
         assert rows == apart[name], name
-
-
-OTHER = request(1, amount=5)
-WAITING = [sent(1), prepared(1, request(1)), signed(1, signature(OTHER, KEYS[0]))]
-HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
-
-
-@pytest.mark.parametrize(
-    ("before", "reported"),
-    [
-        (WAITING, [("a", [prepared(1, OTHER)]), ("b", [sent(2)])]),
-        (
-            [HEAD],
-            [
-                ("b", [sent(1, block=1_000, at=-15)]),
-                ("a", [event("chain.head", chain_id=1, block=70, at=-30)]),
-            ],
-        ),
-    ],
-    ids=["signatures that waited", "heads that left the log"],
-)
-def test_related_posts_are_taken_in_order(
-    app: Flask, database: Database, before: Events, reported: list[Reported]
-) -> None:
-    change_part(app, Intake, max_reorg_blocks=40)
-    states = []
-    for groups in ([[post] for post in read_posts(reported)], [read_posts(reported)]):
-        forget_events(app)
-        feed(app, *before, reporter="a")
-        for group in groups:
-            together(app, group)
-        states.append(([outcome(post.result) for group in groups for post in group], state(database)))
-    assert states[0] == states[1]
 
 
 def test_each_post_publishes_its_change(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

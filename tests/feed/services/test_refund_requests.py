@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
 from app.db.database import Database
@@ -22,21 +20,17 @@ from app.refunds.models import UserRefundRequest
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.actors import TESTER
-from tests.amounts import costly
 from tests.applications import Audited
-from tests.feed.services.any_order import arrival, ingest, of_transfer
 from tests.feed.services.world import (
     NOW,
     about,
     event,
     feed,
-    forget_events,
     id_of,
     prepared,
     released,
     request,
     sent,
-    state,
 )
 
 StatusOf = Callable[[int], Any]
@@ -98,29 +92,6 @@ def test_request_masks_no_later_status(
     request_refund(database, 1)
     feed(app, *later)
     assert status_and_reason(status(1)) == (expected, NO_REASON)
-
-
-@costly
-@given(data=st.data())
-def test_request_counts_in_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
-    """The request among everything that can be reported of its transfer, at any place."""
-    events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
-    events = [
-        sent(1),
-        *data.draw(st.lists(st.sampled_from([bad_slippage(1), bad_slippage(1, -49)]), max_size=2)),
-        *events,
-    ]
-
-    def once() -> Any:
-        forget_events(app)
-        batches = data.draw(arrival(events))
-        place = data.draw(st.integers(0, len(batches)))
-        ingest(app, batches[:place])
-        request_refund(database, 1)
-        ingest(app, batches)
-        return state(database)
-
-    assert once() == once()
 
 
 @pytest.mark.every_database

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.db.database import Database
-from app.db.engine import reading
+from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
+from app.transfers.models import Event
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from tests.feed.services.world import (
@@ -79,3 +80,24 @@ def test_send_decides_which_reorgs_count(app: Flask, status: Callable[[int], Any
     else:
         feed(app, *((send, release) if batches == "one" else (release, send)))
     assert status(1).status == Status.TRANSFER_COMPLETED
+
+
+HUGE = 2**255
+
+
+def deposit(block: int) -> dict[str, Any]:
+    """A deposit of the first chain."""
+    fields: dict[str, Any] = {"symbol": "USDT", "amount": str(HUGE), "block": block}
+    return event("liquidity.added", chain_id=1, **fields) | {"id": f"added-{block}"}
+
+
+def test_reorg_reads_no_events_below(app: Flask, database: Database) -> None:
+    """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
+    feed(app, *(deposit(block) for block in (1, 2, 3, 9, 10)))
+    with writing(database.engine) as connection:
+        connection.execute(update(Event).where(Event.block < 9).values(body="not to be read"))
+    assert feed(app, reorg(9)).accepted == 1
+    assert counter(database)[0] == 3 * HUGE
+    assert feed(app, deposit(9)).accepted == 1
+    assert feed(app, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
+    assert counter(database)[0] == 3 * HUGE

@@ -66,7 +66,6 @@ from tests.feed.services.world import (
     sent,
     signature,
     signed,
-    transfer_id,
     write_network,
 )
 
@@ -256,18 +255,6 @@ def test_missing_needed_signature_is_found(filled: Flask, database: Database, au
     assert [line for line in differing(database) if line.startswith("signatures_not_needed")]
     replay(*audited, actor=TESTER)
     assert differing(database) == []
-
-
-def test_difference_names_row_and_values(filled: Flask, database: Database) -> None:
-    with writing(database.engine) as connection:
-        connection.execute(update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4))
-        connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 2))
-        connection.execute(insert(TransferHash).values(transfer_id=id_of(11), tx_hash="0x77"))
-    lines = set(differing(database))
-    assert f"transfers transfer_id={transfer_id(10)}: status is 4 and should be 5" in lines
-    assert "chain_progress chain_id=2: is missing" in lines
-    wrong = f"transfer_hashes transfer_id={transfer_id(11)} tx_hash=0x77: does not follow from the log"
-    assert wrong in lines
 
 
 @pytest.mark.every_database

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from itertools import permutations
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, table
 
 from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.retract import retract_ids, retract_reporter
+from app.feed.services.retract import retract_reporter
 from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
@@ -33,7 +31,6 @@ from tests.feed.services.world import (
     proven,
     released,
     request,
-    rotation,
     signature,
     signed,
     token,
@@ -157,18 +154,6 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
     assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_release_is_placed_by_all_its_reports(
-    client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
-) -> None:
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    reported = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
-    for number in order:
-        line, bearer = reported[number]
-        report(client, line, token=bearer)
-    assert status(client) == Status.TRANSFER_SUBMITTING
-
-
 CRASHING = [
     event("chain.reorged", "reorg", chain_id=1, from_block=100),
     SEND,
@@ -213,35 +198,6 @@ def test_bound_accepts_known_events_again(client: FlaskClient, monkeypatch: pyte
     assert status(client) == Status.TRANSFER_COMPLETED
     result = verdict(post(client, [SEND | {"id": "another", "block": 101}]))
     assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
-
-
-def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: Audited) -> None:
-    wanted, early = refund(SEND, KEYS[5])
-    report(client, SEND, early, wanted)
-    retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
-    result = verdict(post(client, [early]))
-    assert result["refused"][0]["reason"].startswith("signature: ")
-    report(client, for_send(SEND, about(1, "transfer.confirmed")))
-    assert status(client) == Status.TRANSFER_REQUESTING_REFUND
-    report(client, rotation("new", 5, at=-1))
-    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-def test_source_link_names_first_send_in_any_order(
-    client: FlaskClient, app: Flask, limited: Callable[..., str]
-) -> None:
-    """The same sends by a token with limits and one without, after a reorganisation."""
-    sends = [
-        (SEND, TOKEN),
-        (SEND | {"max_slippage": 5}, limited(1)),
-        (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
-    ]
-    report(client, SEND)
-    for number, story in enumerate(permutations(sends)):
-        report(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
-        for line, bearer in story:
-            report(client, line, token=bearer)
-        assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
 
 
 def test_limited_token_is_bounded_per_transfer(client: FlaskClient, limited: Callable[..., str]) -> None:

@@ -72,34 +72,6 @@ def test_large_batch_takes_same_statements(client: FlaskClient, database: Databa
     assert told_of(database) == (61, 61)
 
 
-PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
-
-AFTERWARDS: dict[str, list[dict[str, Any]]] = {
-    "the latest of all": [rotation("c", 2, -9, block=41)],
-    "the first of all": [rotation("early", 2, -600)],
-    "one between": [rotation("between", 2, -9, block=15, log_index=1)],
-    "a new one, and the place of a known one": [
-        rotation("c", 2, -9, block=41),
-        PLACED[0] | {"log_index": 2},
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("last", "split"), [*zip(AFTERWARDS.values(), (1, 7, 60, 7), strict=True)], ids=AFTERWARDS
-)
-def test_any_split_equals_replay(
-    client: FlaskClient, database: Database, audited: Audited, last: list[dict[str, Any]], split: int
-) -> None:
-    reported = [*rotations(0, 30), *PLACED]
-    for batch in [*(reported[start : start + split] for start in range(0, len(reported), split)), last]:
-        assert not verdict(post(client, batch))["refused"]
-    found = state(database)
-    replay(*audited, actor=TESTER)
-    assert state(database) == found
-    assert told_of(database)[0] == 33
-
-
 def test_lock_is_released_between_parts(
     client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

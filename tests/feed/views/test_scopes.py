@@ -14,7 +14,6 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.transfers.models import Anomaly
-from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import (
@@ -151,19 +150,6 @@ def test_refund_request_needs_scope_of_source_chain(client: FlaskClient, editing
     ready = prepared(1, request(1))
     assert reasons(client, of_two, ready) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, ready) == {}
-
-
-def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Editing) -> None:
-    of_one, of_two = limited(editing, 1), limited(editing, 2)
-    send = proven(1)
-    post(client, [for_send(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
-    assert reasons(client, of_one, for_send(send, about(1, "transfer.confirmed"))) == {}
-    assert reasons(client, of_two, for_send(send, released(1))) == {}
-    assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
-    failure = for_send(send, about(1, "transfer.failed"))
-    assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
-    assert reasons(client, of_one, failure) == {}
-    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 
 def test_reporter_affects_nothing_outside_scope(
