@@ -409,7 +409,7 @@ def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterato
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("times", few_or_many(2, 15))
+@pytest.mark.parametrize("times", few_or_many(1, 15))
 def test_verify_ignores_concurrent_writes(
     database: Database, audit_keys: AuditKeys, busy: threading.Event, times: int
 ) -> None:

@@ -157,9 +157,3 @@ def test_unknown_facts_are_named():
     assert shown.digest is None
     assert shown.domain is None
     assert shown.request  # the kind is known, so it can be read
-
-
-def test_an_absent_account_is_shown_empty():
-    ctx = context(SendKind.BURN)
-    shown = explained(ctx, [wd_for(ctx, depositor=None)], [])
-    assert shown.request and shown.request["depositor"] == ""

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.network.rules.quorum import ValidatorSet
-from app.network.rules.validation_facts import NetworkFacts, TokenFacts
 from app.transfers.rules.events.counting import Origin
 from app.transfers.rules.events.event_types import (
     ChainReorged,
@@ -18,36 +16,27 @@ from app.transfers.rules.events.event_types import (
     EventsRetracted,
     LiquidityAdded,
     NetworkStatus,
-    RefundPrepared,
-    RefundSigned,
     TransferEvent,
     TransferReleased,
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.merging import Pruned, content_digest
 from app.transfers.rules.events.reorganisations import ChainLimits
-from app.transfers.rules.refunds.request_checks import signing_digest
-from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.transfers.rules.validation import (
     Accepted,
-    Known,
     LatestAcceptance,
     Refused,
     Repeated,
     is_barrier,
     validate_segment,
 )
-from app.values.codes import SendKind, XferStatus
-from app.values.crypto import address_of, keccak256, sign_digest
-from app.values.identifiers import BlockNumber, PoolKey
+from app.values.codes import XferStatus
+from app.values.identifiers import BlockNumber
 from tests.transfers.rules.validating import (
-    BRIDGE,
     DESTINATION,
     NOW,
-    SENDER,
     SIZE,
     SOURCE,
-    TOKEN,
     TRANSFER,
     entry,
     fee,
@@ -59,8 +48,6 @@ from tests.transfers.rules.validating import (
     taken_back,
     verdict,
 )
-
-KEYS = [keccak256(b"validator %d" % n) for n in range(3)]
 
 
 class ShowsKnown:
@@ -257,59 +244,6 @@ class TestRetractions:
             "targets: 'b' was pruned and cannot be retracted"
         )
         assert isinstance(verdict(retraction("a"), known(pruned=pruned)), Accepted)
-
-
-class TestRefunds:
-    FACTS = NetworkFacts(
-        tokens={PoolKey(SOURCE, "USDT"): TokenFacts(TOKEN, 6)},
-        pool_bridges={SOURCE: BRIDGE},
-        validators={SOURCE: ValidatorSet.of(SOURCE, 0, [(address_of(key), 10) for key in KEYS[:2]])},
-    )
-
-    @staticmethod
-    def request(**changes: Any) -> bytes:
-        fields: dict[str, Any] = {
-            "kind": SendKind.POOL, "receiver": SENDER, "token": TOKEN, "amount": 1000, "ref_id": TRANSFER,
-            "chain_id": 1, "seqnum": 7,
-        }  # fmt: skip
-        return encode_request(RefundRequest(**(fields | changes)))
-
-    def prepared(self, wd_onchain: bytes) -> RefundPrepared:
-        return RefundPrepared(id="prepared", at=NOW, transfer_id=TRANSFER, wd_onchain=wd_onchain)
-
-    def signed(self, key: bytes) -> RefundSigned:
-        signature = sign_digest(signing_digest(SendKind.POOL, SOURCE, BRIDGE, self.request()), key)
-        return RefundSigned(id="signed", at=NOW, transfer_id=TRANSFER, signature=signature)
-
-    def known(self, *log: tuple[int, TransferEvent], **changes: Any) -> Known:
-        return known(facts=self.FACTS, histories=history(*log, **changes))
-
-    def test_a_request_that_the_send_contradicts(self) -> None:
-        found = verdict(self.prepared(self.request(amount=1001)), self.known((1, sent())))
-        assert isinstance(found, Refused)
-        assert found.reason.startswith("wd_onchain: ")
-        assert not found.two_contents
-
-    def test_request_without_contradiction_is_accepted(self) -> None:
-        agrees, early = self.prepared(self.request()), self.prepared(self.request(amount=1001))
-        assert verdict(agrees, self.known((1, sent()))) == Accepted(entry(agrees))
-        assert verdict(early, self.known()) == Accepted(entry(early))
-
-    def test_a_signature_of_nobody_who_counts(self) -> None:
-        log = ((1, sent()), (2, self.prepared(self.request())))
-        found = verdict(self.signed(KEYS[2]), self.known(*log))
-        assert isinstance(found, Refused)
-        assert found.reason.startswith("signature: must be made by a current validator of chain 1")
-        assert verdict(self.signed(KEYS[1]), self.known(*log)) == Accepted(entry(self.signed(KEYS[1])))
-
-    def test_a_signature_before_its_request_waits(self) -> None:
-        signed = self.signed(KEYS[2])
-        assert verdict(signed, self.known((1, sent()))) == Accepted(entry(signed))
-
-    def test_segment_uses_its_own_events(self) -> None:
-        events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
-        verdicts = validate_segment(events, self.known())
-        assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
 
 
 class TestSegments:
