@@ -207,3 +207,10 @@ def test_negative_pool_is_anomaly_meanwhile(app: Flask, database: Database) -> N
     assert row.detail == "the balance is -1 and the inbound limit is -1 (smallest units)"
     feed(app, event("liquidity.added", chain_id=1, symbol="USDT", amount="1"))
     assert open_anomalies(database) == []
+
+
+def test_rate_does_not_bound_pegged_payouts(app: Flask, database: Database, editing: Editing) -> None:
+    with_route(editing, fixed("1.2"))
+    deposit = sent(1, kind="deposit", dst_chain_id=3)
+    feed(app, deposit, released(1, amount="1050000001"))
+    assert payouts_too_large(database) == [f"transfer:{transfer_id(1)}"]

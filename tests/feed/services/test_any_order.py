@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.amounts import costly
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
-from tests.feed.services.world import feed
+from tests.feed.services.world import about, event, feed, sent
 
 
 @st.composite
@@ -47,3 +48,51 @@ def test_nearly_all_events_are_accepted(app: Flask) -> None:
     verdict = feed(app, *EVERYTHING)
     assert len(EVERYTHING) == verdict.accepted + verdict.repeated + len(verdict.refused)
     assert len(verdict.refused) <= 15
+
+
+BURN: dict[str, Any] = {"kind": "burn", "symbol": "CELR"}
+
+
+FROM_2: dict[str, Any] = BURN | {"src_chain_id": 2, "dst_chain_id": 1}
+
+
+FROM_1: dict[str, Any] = BURN | {"src_chain_id": 1, "dst_chain_id": 2}
+
+
+FAR = 60_000_000
+
+
+FAILED = about(2, "transfer.failed", block=FAR)
+
+
+READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
+    "a submission has no block of its chain": (
+        [],
+        [about(2, "transfer.submitted", at=-102, src_chain_id=1), FAILED, sent(2, block=100, **FROM_2)],
+        {2: FAR},
+    ),
+    "sends from one chain to two": (
+        [],
+        [
+            sent(2, at=-102, block=80),
+            sent(2, at=-101, block=90, dst_chain_id=3),
+            about(2, "transfer.delayed", block=FAR),
+        ],
+        {1: 90, 2: FAR},
+    ),
+    "what a reorganisation took back counts no more": (
+        [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)],
+        [sent(2, at=-102, block=80, **FROM_2), sent(2, at=-101, block=90, **FROM_1), FAILED],
+        {1: 149, 2: FAR},
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "reported", "read"), READ.values(), ids=READ)
+def test_chains_are_read_as_far_in_any_order(
+    app: Flask, before: Events, reported: Events, read: dict[int, int | None]
+) -> None:
+    """How far a chain was read decides which reorganisations are too deep to be believed."""
+    for order in permutations(reported):
+        found = answers_after(app, [before], [[each] for each in order])["chain_progress"]
+        assert {row[0]: row[1] for row in found if row[1] is not None} == read, order

@@ -231,3 +231,10 @@ def test_prune_leaves_every_cursor(
     assert prune_later(app, LATER).transfers.total() == 2
     assert [cursor(database, token) for token in tokens] == before
     assert None not in before
+
+
+def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> None:
+    wrong = about(1, "transfer.delayed")
+    feed(app, sent(1), released(1), wrong)
+    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
+    assert prune_later(app, LATER).retained == {"has retracted events": 1}

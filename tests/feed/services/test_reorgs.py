@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
+from app.latency.models import LatencyRecord
 from app.transfers.models import Event
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
@@ -101,3 +102,14 @@ def test_reorg_reads_no_events_below(app: Flask, database: Database) -> None:
     assert feed(app, deposit(9)).accepted == 1
     assert feed(app, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
     assert counter(database)[0] == 3 * HUGE
+
+
+def test_payout_blocks_belong_to_destination(
+    app: Flask, database: Database, status: Callable[[int], Any]
+) -> None:
+    feed(app, sent(1), released(1, block=500), reorg(400))
+    assert status(1).status == Status.TRANSFER_COMPLETED
+    feed(app, reorg(500, chain_id=2))
+    assert status(1).status == Status.TRANSFER_SUBMITTING
+    with reading(database.engine) as connection:
+        assert connection.execute(select(LatencyRecord)).all() == []

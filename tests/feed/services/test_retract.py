@@ -138,3 +138,24 @@ def test_exported_log_gives_same_answers(app: Flask, database: Database, intake:
     verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused == []
     assert {**state(database), "chain_progress": []} == {**before, "chain_progress": []}
+
+
+def test_retracting_old_send_leaves_later_confirmation(
+    app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
+) -> None:
+    """The later confirmation is of the send in the new block."""
+    orphaned, early = sent(1), about(1, "transfer.confirmed")
+    feed(app, orphaned, early, event("chain.reorged", chain_id=1, from_block=100))
+    again, later = sent(1, at=-90, block=101), about(1, "transfer.confirmed", at=-40)
+    feed(app, again, later)
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
+    before = state(database)
+    retract(audited, orphaned)
+    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
+    retract(audited, later)
+    assert status(1).status == Status.TRANSFER_SUBMITTING, (
+        "the early confirmation was orphaned with the send that it confirmed"
+    )
+    assert before["transfers"] != state(database)["transfers"]
+    retract(audited, again)
+    assert status(1).status == Status.TRANSFER_UNKNOWN

@@ -96,3 +96,11 @@ def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[
         sent(1, at=-95, amount="7", src_tx_hash="0x" + "33" * 32),
     )
     assert (status(1).amount, status(1).src_tx_hash) == (7, "0x" + "33" * 32)
+
+
+def test_links_prefer_release_over_delay(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
+    assert status(1).src_tx_hash == "0x" + "01" * 32
+    assert status(1).dst_tx_hash == "0x" + "11" * 32
+    feed(app, about(1, "refund.submitted", tx_hash=TX), released(1))
+    assert status(1).dst_tx_hash == "0x" + "ee" * 32

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, table
 
@@ -14,7 +16,7 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.retract import retract_reporter
-from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED
+from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.amounts import few_or_many
@@ -219,6 +221,9 @@ def test_limited_token_is_bounded_per_transfer(client: FlaskClient, limited: Cal
         "further ones with a token for all chains"
     }
     assert report(client, *named[:5], token=limited(1, 2))["repeated"] == 5
+    report(client, refund(SEND)[0])
+    signatures = [refund(SEND)[1] | {"id": f"signature {n}"} for n in range(MAX_OF_A_TYPE + 1)]
+    assert verdict(post(client, signatures, limited(1)))["accepted"] == MAX_OF_A_TYPE
     report(client, *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
 
 
@@ -231,3 +236,25 @@ def test_retracting_a_reporter_leaves_what_others_reported(
     report(client, SEND, paid)
     retract_reporter(*audited, "only-3", NOW - timedelta(days=1), "hostile", actor=TESTER)
     assert status(client) == Status.TRANSFER_COMPLETED
+
+
+def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
+    report(client, EARLY, for_send(SEND, about(1, "transfer.failed")), token=limited(3))
+    assert status(client) == Status.TRANSFER_SUBMITTING
+
+
+def test_source_link_names_first_send_in_any_order(
+    client: FlaskClient, app: Flask, limited: Callable[..., str]
+) -> None:
+    """The same sends by a token with limits and one without, after a reorganisation."""
+    sends = [
+        (SEND, TOKEN),
+        (SEND | {"max_slippage": 5}, limited(1)),
+        (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
+    ]
+    report(client, SEND)
+    for number, story in enumerate(permutations(sends)):
+        report(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
+        for line, bearer in story:
+            report(client, line, token=bearer)
+        assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story

@@ -14,6 +14,7 @@ from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.transfers.models import Anomaly
+from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.feed.services.world import (
@@ -163,3 +164,24 @@ def test_reporter_affects_nothing_outside_scope(
     assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
+
+
+def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Editing) -> None:
+    of_one, of_two = limited(editing, 1), limited(editing, 2)
+    send = proven(1)
+    post(client, [for_send(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
+    assert reasons(client, of_one, for_send(send, about(1, "transfer.confirmed"))) == {}
+    assert reasons(client, of_two, for_send(send, released(1))) == {}
+    assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
+    failure = for_send(send, about(1, "transfer.failed"))
+    assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
+    assert reasons(client, of_one, failure) == {}
+    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
+
+
+def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing) -> None:
+    of_one = limited(editing, 1)
+    reorg = event("chain.reorged", chain_id=1, from_block=100)
+    send = proven(1)
+    assert reasons(client, of_one, send, reorg, for_send(send, about(1, "transfer.failed"))) == {}
+    assert answer(client, send)["status"] == Status.TRANSFER_FAILED
