@@ -151,3 +151,12 @@ def test_payment_outlasts_prune_and_replay(
     assert_second_is_dead(gateway)
     replay(*audited, actor=TESTER)
     assert_second_is_dead(gateway)
+
+
+def test_network_status_pays_despite_rotation(gateway: Gateway) -> None:
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    gateway.take(about(1, "network.status", at=-5, xfer_status=7))
+    assert_second_is_dead(gateway)
+    gateway.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
+    assert "was already paid" in gateway.evidence(SECOND)["contradictions"][0]
+    assert list(raised(gateway)) == ["2"]

@@ -149,3 +149,28 @@ def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: A
     assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     retract_ids(*audited, retraction, "it was", actor=TESTER)
     assert_used_up(gateway, "for ")
+
+
+def test_id_on_other_chain_is_different(gateway: Gateway) -> None:
+    gateway.take(rotation(1, SET), *refund())
+    gateway.take(*lines(withdraw_id(gateway), chain_id=2).values())
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+
+
+def test_refund_counts_once_in_block(gateway: Gateway) -> None:
+    tx = "0x" + "d1" * 32
+    gateway.take(rotation(1, SET), *refund(), *refund(OTHER))
+    for block, step in ((140, "refund.submitted"), (141, "refund.delayed")):
+        more: dict[str, Any] = {"delayed_id": "0x" + "5e" * 32} if step == "refund.delayed" else {}
+        gateway.take(about(OTHER.n, step, tx_hash=tx, block=block, **more))
+        assert gateway.status(OTHER)["status"] == Status.TRANSFER_CONFIRMING_YOUR_REFUND
+        assert_used_up(gateway, f"for transfer {OTHER.id}")
+        gateway.take(event("chain.reorged", chain_id=1, from_block=block))
+        assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+    gateway.take(about(OTHER.n, "refund.submitted", tx_hash=tx, block=142))
+    assert_used_up(gateway, f"for transfer {OTHER.id}")
+    gateway.take(about(OTHER.n, "refund.failed", tx_hash=tx, block=143))
+    assert (gateway.status(STORY)["status"], gateway.status(OTHER)["status"]) == (
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+        Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+    )

@@ -172,3 +172,8 @@ def test_report_from_wrong_chain_is_ignored(
     assert [row[:2] for row in found["chain_progress"]] == [(1, 100)]
     [anomaly] = found["anomalies"]
     assert anomaly[0] == "read_on_another_chain"
+
+
+def test_deposit_without_pair_is_refunded(gateway: Gateway) -> None:
+    story = Story(SendKind.DEPOSIT)
+    refund(gateway, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))

@@ -118,13 +118,6 @@ def test_other_spelling_repeats_same_fact(client: FlaskClient, field: str, spell
     )
 
 
-def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
-    report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
-    params = {"acct_addr": BARE, "page_size": 9}
-    history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
-    assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
-
-
 def test_contradicting_nonce_is_refused(client: FlaskClient) -> None:
     for spelled in ("2", "0x2", " 2", "+2"):
         result = verdict(post(client, [SEND | {"nonce": spelled}]))
@@ -258,3 +251,19 @@ def test_source_link_names_first_send_in_any_order(
         for line, bearer in story:
             report(client, line, token=bearer)
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
+
+
+def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
+    vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
+    report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
+    report(client, SEND)
+    wanted, _ = refund(SEND)
+    report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
+    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+
+
+def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
+    report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
+    params = {"acct_addr": BARE, "page_size": 9}
+    history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
+    assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
