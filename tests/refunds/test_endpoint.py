@@ -143,3 +143,15 @@ def test_shorter_call_costs_less_gas(gateway: Gateway, kind: SendKind) -> None:
     assert whole.names == short.names
     saved = 1 - short.gas / whole.gas
     assert saved > 0.07, f"{whole.gas} and {short.gas}"
+
+
+def test_request_before_contradicting_send_is_void(gateway: Gateway) -> None:
+    """It is stored while nothing is known that it contradicts. Then it counts for nothing."""
+    stolen = STORY.request(receiver=bytes(19) + b"\1")
+    gateway.take(STORY.prepared(stolen), *(STORY.signed(key, stolen) for key in POWERS))
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REQUESTING_REFUND
+    gateway.take(rotation(STORY.chain, POWERS), STORY.sent())
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_SUBMITTING
+    evidence = gateway.evidence(STORY)
+    assert "contradicts the transfer" in evidence["missing"][0]
+    assert len(evidence["contradictions"]) == 1

@@ -13,6 +13,7 @@ from sqlalchemy import insert, select
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.estimates.models import ReportedFee
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
@@ -146,3 +147,12 @@ def test_lookup_cost_ignores_shared_ids(app: Flask, database: Database) -> None:
         connection.execute(insert(Event), rows)
     assert feed(app, event("chain.head", "x", at=0, chain_id=12, block=1)).repeated == 1
     assert feed(app, event("chain.head", "x", at=0, chain_id=1, block=1)).accepted == 1
+
+
+def test_retracting_fee_removes_one_route(app: Flask, database: Database, audited: Audited) -> None:
+    for src, dst in ((1, 2), (2, 1)):
+        fee = event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1")
+        feed(app, fee)
+    retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
+    with reading(database.engine) as connection:
+        assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]

@@ -32,6 +32,7 @@ from tests.feed.services.world import (
     NO_LIQUIDITY,
     NOW,
     about,
+    address,
     event,
     feed,
     id_of,
@@ -238,3 +239,15 @@ def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> 
     feed(app, sent(1), released(1), wrong)
     retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
     assert prune_later(app, LATER).retained == {"has retracted events": 1}
+
+
+def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
+    """More or fewer fields are the same content; other values are refused."""
+    gone = sent(1, log_index=4, nonce=9)
+    feed(app, gone, released(1))
+    prune_later(app, LATER)
+    bare = {name: value for name, value in gone.items() if name not in ("block", "nonce")}
+    again = feed(app, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
+    assert (again.repeated, again.refused) == (4, [])
+    others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
+    assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]

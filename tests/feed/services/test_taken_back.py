@@ -246,3 +246,23 @@ def test_retracting_old_send_leaves_later_confirmation(
     assert before["transfers"] != state(database)["transfers"]
     retract(audited, again)
     assert status(1).status == Status.TRANSFER_UNKNOWN
+
+
+def test_repeated_reorg_orphans_again(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1), reorg(100), sent(1))
+    assert status(1).status == Status.TRANSFER_SUBMITTING
+    assert feed(app, reorg(100)).repeated == 1
+    assert status(1).status == Status.TRANSFER_UNKNOWN
+    feed(app, sent(1))
+    assert status(1).status == Status.TRANSFER_SUBMITTING
+
+
+def test_retracting_send_orphans_confirmations(
+    app: Flask, audited: Audited, status: Callable[[int], Any]
+) -> None:
+    send, confirmed = sent(1), about(1, "transfer.confirmed")
+    feed(app, send, confirmed)
+    retract(audited, send)
+    assert status(1).status == Status.TRANSFER_UNKNOWN
+    feed(app, send)
+    assert status(1).status == Status.TRANSFER_SUBMITTING

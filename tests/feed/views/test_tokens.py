@@ -312,3 +312,9 @@ class TestRotation:
         assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
         set_clock(14)
         assert post(client, heads(1, 1), token).status_code == 401
+
+
+def test_gateway_without_tokens_refuses_all(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=())
+    with app.app_context():
+        refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
