@@ -63,7 +63,7 @@ NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("tried", seeds(2))
+@pytest.mark.parametrize("tried", seeds(4))
 def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
     for seed in tried:
         change_part(app, Database, clock=MovableClock(NOW))

@@ -23,12 +23,14 @@ from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.transfers.models import Event, Transfer
+from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited
 from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.world import (
+    KEYS,
     NOW,
     about,
     event,
@@ -41,6 +43,7 @@ from tests.feed.services.world import (
     sent,
     signature,
     signed,
+    transfer_id,
 )
 from tests.refunds.kit import PEOPLE, rotation
 
@@ -172,3 +175,44 @@ def test_rows_go_with_transfer_numbers_stay_used(
         feed(app, sent(number), released(number))
         assert heads(database).changes == before.changes + 3
         before = heads(database)
+
+
+def test_paid_id_reaches_other_at_its_entry(app: Flask) -> None:
+    """The refund requests of both transfers have one withdraw id."""
+    reported: Events = []
+    for n in (1, 2):
+        wd_onchain = request(n)
+        reported += [
+            sent(n),
+            about(n, "network.status", at=-40, xfer_status=4),
+            about(n, "refund.requested", at=-30),
+        ]
+        reported += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
+    reported += [about(1, "refund.completed", block=400)]
+    _, one_by_one = fed(app, [[each] for each in reported])
+    _, at_once = fed(app, [reported])
+    assert at_once == one_by_one
+    last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
+    assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
+
+
+def test_several_projections_make_one_row(app: Flask, database: Database) -> None:
+    """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
+    first, second = PEOPLE[:2]
+    wd_onchain = request(1)
+    used = withdraw_id_of(wd_onchain)
+    assert used is not None
+    feed(
+        app,
+        rotation(1, {second: 1}, at=-300),
+        sent(1),
+        about(1, "network.status", at=-40, xfer_status=4),
+        about(1, "refund.requested", at=-30),
+        prepared(1, wd_onchain),
+        signed(1, signature(wd_onchain, first)),
+        rotation(1, {first: 1}, at=-20, block=310),
+        event("withdraw.done", chain_id=1, block=300, withdraw_id="0x" + used.hex(), ref_id=transfer_id(9)),
+    )
+    assert steps(database)[-1] == (8, 8, 7)
+    feed(app, event("chain.reorged", chain_id=1, from_block=290))
+    assert [row for row in steps(database) if row[0] == 9] in ([], [(9, 7, 7)])

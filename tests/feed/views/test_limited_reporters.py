@@ -253,6 +253,12 @@ def test_source_link_names_first_send_in_any_order(
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
 
 
+def test_proven_send_precedes_earlier_ones(client: FlaskClient) -> None:
+    early = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
+    report(client, early | {"id": "early", "block": 50, "src_tx_hash": OTHER_HASH}, SEND)
+    assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
+
+
 def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
     vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
     report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})

@@ -145,6 +145,14 @@ def test_early_event_counts_with_its_send(
     assert reasons(client, inside, late) == {}
 
 
+def test_event_by_token_of_another_chain_never_counts(client: FlaskClient, editing: Editing) -> None:
+    send = proven(1)
+    foreign = [for_send(send, about(1, kind, **fields)) for kind, fields in SOURCE + DESTINATION]
+    assert reasons(client, limited(editing, 3), *foreign) == {}
+    post(client, [send])
+    assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
+
+
 def test_refund_request_needs_scope_of_source_chain(client: FlaskClient, editing: Editing) -> None:
     of_one, of_two = limited(editing, 1), limited(editing, 2)
     post(client, [sent(1)])
