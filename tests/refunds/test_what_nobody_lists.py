@@ -177,3 +177,9 @@ def test_report_from_wrong_chain_is_ignored(
 def test_deposit_without_pair_is_refunded(gateway: Gateway) -> None:
     story = Story(SendKind.DEPOSIT)
     refund(gateway, story, story.sent(dst_chain_id=77, contract=checksum_address(story.contract)))
+
+
+def test_contradiction_across_reports_is_refused(gateway: Gateway) -> None:
+    first, second = sent(1) | {"id": "x"}, sent(1) | {"id": "x", "symbol": None, "token": address(7777)}
+    gateway.take(first)
+    assert gateway.feed(second).refused[0].reason.startswith("token: is not what is configured")

@@ -349,3 +349,10 @@ def test_log_sent_again_changes_nothing(
             assert feed(app, *story[start : start + batch], reporter="a").refused == []
         assert everything(database) == before
     answers(app)
+
+
+@pytest.mark.parametrize("wrong", [1, "true", []])
+def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Intake, wrong: object) -> None:
+    lines = [json.dumps(reorg() | {"belated": wrong}).encode()]
+    verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
+    assert verdict.refused[0].reason == "belated: must be true or false"

@@ -251,3 +251,15 @@ def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
     assert (again.repeated, again.refused) == (4, [])
     others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
     assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
+
+
+def test_third_retraction_refuses_pruned_event(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1, event_id="the-send"), released(1))
+    (first,) = retract_ids(*audited, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(*audited, [first], "it was right", actor=TESTER)
+    prune_later(app, LATER)
+    assert pruned_ids(database)
+    before = state(database)
+    with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
+        retract_ids(*audited_of(app), [second], "it was wrong after all", actor=TESTER)
+    assert state(database) == before

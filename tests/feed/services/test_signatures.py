@@ -178,3 +178,9 @@ def test_signature_of_other_request_is_needed(
     both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]
     assert feed(app, *both).accepted == 4
     assert (status(1).status, count(database, SignatureNotNeeded)) == (Status.TRANSFER_REQUESTING_REFUND, 0)
+
+
+def test_malformed_signature_is_not_quarantined(app: Flask, database: Database) -> None:
+    feed(app, sent(1), prepared(1, WD))
+    assert len(feed(app, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
+    assert count(database, SignatureAside) == 0

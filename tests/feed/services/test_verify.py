@@ -419,3 +419,30 @@ def test_verify_ignores_concurrent_writes(
     replay(waiting, audit_keys, actor=TESTER)
     busy.set()
     assert differing(database) == []
+
+
+def test_replay_removes_transfer_without_log(filled: Flask, database: Database, audited: Audited) -> None:
+    with writing(database.engine) as connection:
+        connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
+        assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
+
+
+def test_replay_repairs_changed_transfer_next_round(
+    filled: Flask, database: Database, audited: Audited
+) -> None:
+    """What is reported of a damaged transfer moves sums by how it was stored."""
+    feed(filled, sent(50))
+    with writing(database.engine) as connection:
+        connection.execute(
+            update(Transfer).where(Transfer.transfer_id == id_of(50)).values(status=5, amount=7)
+        )
+
+    def report(_transfers: int) -> None:
+        feed(filled, released(50))
+
+    replay(*audited, report, actor=TESTER)
+    assert differing(database) == []

@@ -138,3 +138,14 @@ def test_latest_set_counts_in_any_order(
         *(each["id"] for each in reversed(rotations)),
         None,
     ]
+
+
+def test_later_log_index_counts(app: Flask, database: Database) -> None:
+    first, second = ORDERED["the log index, not the text of the id"]
+    bare = [{name: value for name, value in each.items() if name != "log_index"} for each in (first, second)]
+    feed(app, *bare)
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(ReportedValidatorSet.event_id)) == first["id"]
+    assert feed(app, first, second).repeated == 2
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(ReportedValidatorSet.event_id)) == second["id"]

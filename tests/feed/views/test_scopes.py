@@ -13,7 +13,10 @@ from app.credentials.rules.ingest_token import UNPROVEN
 from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
+from app.feed.services.ingest import Intake, ingest_lines
+from app.feed.services.log import export_log
 from app.transfers.models import Anomaly
+from app.transfers.rules.events.event_types import EVENT_CLASSES
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.applications import Editing
@@ -193,3 +196,22 @@ def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing)
     send = proven(1)
     assert reasons(client, of_one, send, reorg, for_send(send, about(1, "transfer.failed"))) == {}
     assert answer(client, send)["status"] == Status.TRANSFER_FAILED
+
+
+def test_export_of_quarantined_events_gives_the_same(
+    client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
+) -> None:
+    of_one = limited(editing, 1)
+    refunds = [for_send(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
+    assert reasons(client, of_one, *refunds) == {}
+    exported = list(export_log(database))
+    forget_events(app)
+    taken = ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES)
+    assert (taken.accepted, taken.refused) == (2, [])
+    sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
+    refunds[1] = for_send(sends[1], refunds[1])
+    post(client, sends)
+    assert [answer(client, send)["status"] for send in sends] == [
+        Status.TRANSFER_REFUNDED,
+        Status.TRANSFER_SUBMITTING,
+    ]

@@ -318,3 +318,12 @@ def test_gateway_without_tokens_refuses_all(open_app: OpenApp) -> None:
     app = open_app(ingest_tokens=())
     with app.app_context():
         refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
+)
+def test_unknown_token_is_not_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
+    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
+    assert tried.exit_code == 1
+    assert message in tried.stderr

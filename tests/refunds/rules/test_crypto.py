@@ -135,3 +135,9 @@ def test_a_digest_has_32_bytes():
 )
 def test_minimal_big_endian(value, encoded):
     assert minimal_big_endian(value).hex() == encoded
+
+
+@pytest.mark.parametrize("value", [-1, 2**256])
+def test_minimal_big_endian_is_for_uint256(value):
+    with pytest.raises(ValueError, match="uint256"):
+        minimal_big_endian(value)

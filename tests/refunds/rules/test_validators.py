@@ -108,3 +108,8 @@ def test_rotation_retains_share_of_power(new, share):
 
 def test_set_without_power_loses_nothing():
     assert of((A, 1)).retained_power_share(of()) == 1
+
+
+def test_members_given_directly_must_ascend():
+    with pytest.raises(BadValidatorSet, match="ascending"):
+        ValidatorSet(ETHEREUM, 1, ((B, 1), (A, 1)))
