@@ -66,6 +66,8 @@ settings.load_profile("ci")
 
 ON_ONE_DATABASE = {
     "console": "pages, forms, roles and form tokens; what the pages read is tested in console/pages, on both",
+    "feed": "what follows from a log; histories, random feeds, locks and order run on both",
+    "refunds": "what contracts pay; concurrent requests and used withdraw ids run on both",
     "api": "parsing and rendering of HTTP; what is read is tested in queries and services, on both",
     "cli": "texts of commands",
     "grpcweb": "parsing and rendering of gRPC-Web",

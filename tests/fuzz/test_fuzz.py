@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.amounts import few_or_many
-from tests.databases import BACKENDS, new_postgres_database
+from tests.databases import BACKENDS
 from tests.fuzz.campaign import Client, send_all
 from tests.fuzz.target import inconsistencies, running_target
+from tests.serving.migrated import migrated
 
 FEW, MANY = 250, 500_000
 INTERFACES = {
@@ -28,17 +28,20 @@ REPEATED = 100
 """Slow inputs that are sent again."""
 
 
-@pytest.fixture(params=BACKENDS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty, migrated database of this test."""
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "gateway.db")
-        return f"sqlite:///{tmp_path / 'gateway.db'}"
-    names = ("postgres_server", "postgres_template")
-    return new_postgres_database(*map(request.getfixturevalue, names))
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty, migrated database."""
+    with migrated(request, request.param, tmp_path) as found:
+        yield found
 
 
-@pytest.mark.parametrize("inputs", few_or_many(FEW, MANY))
+CASES = [
+    pytest.param("sqlite", FEW, id="few"),
+    *(pytest.param(backend, MANY, id=f"many-{backend}", marks=pytest.mark.slow) for backend in BACKENDS),
+]
+
+
+@pytest.mark.parametrize(("url", "inputs"), CASES, indirect=["url"])
 def test_gateway_survives_odd_requests(url: str, tmp_path: Path, inputs: int) -> None:
     with running_target(url, tmp_path, PAGES[inputs]) as target:
         host, port = target.server.host, target.server.port

@@ -63,14 +63,6 @@ def pay(app: Flask, n: int, seconds: float) -> None:
     assert feed(app, sent(n, at=-10 - seconds), released(n, at=-10)).accepted == 2
 
 
-def test_what_this_process_takes_counts_at_once(app: Flask) -> None:
-    assert median(app) is None
-    pay(app, 1, 30)
-    assert median(app) == 30
-    pay(app, 2, 50)
-    assert median(app) == 40
-
-
 def test_other_process_counts_after_age(app: Flask, other: Flask, timer: Timer) -> None:
     assert median(app) is None
     pay(other, 1, 30)
@@ -80,11 +72,6 @@ def test_other_process_counts_after_age(app: Flask, other: Flask, timer: Timer) 
     assert median(app) == 30
     pay(other, 2, 50)
     assert (median(app), median(other)) == (30, 40)
-
-
-def test_pairs_are_cached_separately(app: Flask) -> None:
-    pay(app, 1, 30)
-    assert [median(app, *pair) for pair in ((1, 2), (2, 1), (1, 3), (1, 2))] == [30, None, None, 30]
 
 
 def test_the_window_is_that_of_the_reading(app: Flask, timer: Timer) -> None:

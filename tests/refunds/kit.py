@@ -1,7 +1,6 @@
 """Refunds of all three kinds, fed through the ingest and read over HTTP.
 
-The test has its own account of who the contract's validators are. What the gateway serves is given to
-``contract_mirror``, which shares no code with it.
+What the gateway serves is given to contracts in an EVM (``bridges.py``), which share no code with it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import ChainId, TransferId
 from tests.feed.services import world
 from tests.feed.services.world import event, feed, prepared, sent, signature, signed, transfer_id
-from tests.refunds.rules.contract_mirror import Revert, execute, set_hash
 
 KINDS = tuple(SendKind)
 PEOPLE = [keccak256(f"refund validator {n}".encode()) for n in range(40)]
@@ -100,29 +98,6 @@ class Story:
 
     def signed(self, key: bytes, wd_onchain: bytes | None = None) -> dict[str, Any]:
         return signed(self.n, self.signature(key, wd_onchain))
-
-    def contract_takes(self, answer: dict[str, Any], powers: Powers) -> bool:
-        """Whether the contract, whose validators have these powers, would pay on what is served."""
-        if answer["wd_onchain"] is None:
-            return False
-        sigs, signers, numbers = ([b64decode(each) for each in answer[name]] for name in
-                                  ("sorted_sigs", "signers", "powers"))  # fmt: skip
-        members = sorted((address_of(key), power) for key, power in powers.items())
-        stored_hash = set_hash([who for who, _ in members], [power for _, power in members])
-        try:
-            fields = execute(
-                self.kind.value,
-                self.chain,
-                self.contract,
-                stored_hash,
-                b64decode(answer["wd_onchain"]),
-                sigs,
-                signers,
-                numbers,
-            )
-        except Revert:
-            return False
-        return fields[6] == bytes.fromhex(self.id[2:])
 
 
 @dataclass(frozen=True)

@@ -80,15 +80,3 @@ def test_evidence_bounds_shown_refund_requests(gateway: Gateway, monkeypatch: py
         "the one that is signed is among them"
     )
     assert cost(gateway, monkeypatch)[0] <= SHOWN_REQUESTS + 4
-
-
-def test_rotation_reads_useless_signatures_again(gateway: Gateway) -> None:
-    gateway.take(STORY.sent(), *(STORY.signed(key) for key in (*SET, PEOPLE[20], PEOPLE[21])))
-    gateway.take(STORY.prepared())
-    assert gateway.evidence(STORY)["power_signed"] == "0", "only the validators of the document are known"
-    for n, powers in enumerate((SET, {PEOPLE[20]: 3, PEOPLE[21]: 1}, SET)):
-        gateway.take(rotation(1, powers, at=-90 + n))
-        assert (gateway.status(STORY)["status"], gateway.evidence(STORY)["proven"]) == (
-            Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
-            True,
-        )

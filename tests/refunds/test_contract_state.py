@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.transfers.rules.events.contract_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address
-from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
+from tests.contract.evm.machine import Bridge, Reverted
 from tests.feed.services.world import SENDER, about, address
 from tests.refunds.bridges import bridge_of
 from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story
@@ -20,8 +19,6 @@ PERIOD = 3600
 AMOUNT = 1_000_000_000
 RECEIVER = bytes.fromhex(SENDER[2:])
 TX = "0x" + "d1" * 32
-
-pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture(params=KINDS)
@@ -93,13 +90,6 @@ def test_delayed_refund_pays_when_executed(
     assert gateway.evidence(story)["delayed"] is None
 
 
-def test_the_threshold_itself_is_paid_at_once(story: Story, evidence: dict[str, Any]) -> None:
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setDelay", story.token, AMOUNT, PERIOD)
-    assert "DelayedTransferAdded" not in pay(bridge, evidence).names
-    assert bridge.balance(RECEIVER) == AMOUNT
-
-
 def test_evidence_names_every_contract_refusal(story: Story, evidence: dict[str, Any]) -> None:
     bridge = bridge_of(story, SET)
     refused: dict[str, str] = {}
@@ -140,41 +130,6 @@ def wrap(bridge: Bridge, story: Story) -> None:
     bridge.at.call("setWrapped", story.token)
 
 
-def test_volume_cap_lasts_until_epoch_end(gateway: Gateway, story: Story, evidence: dict[str, Any]) -> None:
-    other = Story(story.kind, 2)
-    request = other.request(seqnum=8) if story.kind is SendKind.POOL else other.request()
-    gateway.take(other.sent(), other.prepared(request), *(other.signed(key, request) for key in SET))
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setEpochVolume", story.token, AMOUNT, 600)
-    bridge.chain.wait(600 - bridge.chain.now % 600)
-    pay(bridge, evidence)
-    bridge.chain.wait(599)
-    assert refusal(bridge, gateway.evidence(other)) == "OverVolumeCap"
-    bridge.chain.wait(1)
-    pay(bridge, gateway.evidence(other))
-    assert bridge.balance(RECEIVER) == 2 * AMOUNT
-
-
-def test_amount_over_cap_never_passes(story: Story, evidence: dict[str, Any]) -> None:
-    bridge = bridge_of(story, SET)
-    bridge.at.call("setEpochVolume", story.token, AMOUNT - 1, 600)
-    for _ in range(3):
-        assert refusal(bridge, evidence) == "OverVolumeCap"
-        bridge.chain.wait(600)
-    (words,) = (each["words"] for each in evidence["may_refuse"] if each["reason"] == "volume_cap")
-    assert "more than the cap itself passes in none" in words
-
-
-@pytest.mark.parametrize("kind", [SendKind.POOL, SendKind.DEPOSIT])
-def test_wrapped_token_pays_native_coin(gateway: Gateway, kind: SendKind) -> None:
-    story = Story(kind)
-    gateway.prove(story, SET)
-    bridge = bridge_of(story, SET)
-    wrap(bridge, story)
-    pay(bridge, gateway.evidence(story))
-    assert (bridge.chain.coins(RECEIVER), bridge.balance(RECEIVER)) == (AMOUNT, 0)
-
-
 def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> None:
     gateway.take(story.sent(), about(1, "transfer.delayed", dst_tx_hash=TX))
     assert gateway.status(story)["status"] == Status.TRANSFER_DELAYED
@@ -187,34 +142,3 @@ def test_delayed_payout_names_destination_id(gateway: Gateway, story: Story) -> 
     assert waiting["contract"] == address(contract)
     assert waiting["tx_link"] == f"https://scan{there}.example/tx/{TX}"
     assert gateway.status(story)["dst_block_tx_link"] == waiting["tx_link"]
-
-
-# --- What the contracts compute
-
-
-def test_ids_of_sends_in_both_versions() -> None:
-    chain, token = Chain(1), b"\x20" * 20
-    common: dict[str, Any] = {"token": token, "amount": 5, "nonce": 3, "src_chain_id": 1}
-    contracts = {}
-    for number, name in enumerate(
-        [NAMES["pool"], *(NAMES[kind].format(v) for kind in ("deposit", "burn") for v in (1, 2))], start=1
-    ):
-        contracts[name] = chain.place(name, bytes([number]) * 20)
-    chain.place("Token", token).call("mint", USER, 100)
-    pool = contracts["PoolBridge"].call("send", RECEIVER, token, 5, 2, 3, 780).event("Send")
-    assert pool["transferId"] == pool_transfer_id(sender=USER, receiver=RECEIVER, dst_chain_id=2, **common)
-
-    deposits = {v: contracts[f"TokenVaultV{v}"].call("deposit", token, 5, 2, RECEIVER, 3) for v in (1, 2)}
-    first, second = (deposits[v].event("Deposited") for v in (1, 2))
-    of_vault: dict[str, Any] = {"depositor": USER, "mint_chain_id": 2, "mint_account": RECEIVER}
-    second_id = deposit_transfer_id(vault=contracts["TokenVaultV2"].address, **of_vault, **common)
-    assert (second["depositId"], second["nonce"]) == (second_id, 3)
-    assert first["depositId"] != second_id and "nonce" not in first
-
-    first = contracts["PeggedBridgeV1"].call("burn", token, 5, RECEIVER, 3).event("Burn")
-    second = contracts["PeggedBridgeV2"].call("burn", token, 5, 2, RECEIVER, 3).event("Burn")
-    of_bridge: dict[str, Any] = {"account": USER, "to_chain_id": 2, "to_account": RECEIVER}
-    assert second["burnId"] == burn_transfer_id(
-        bridge=contracts["PeggedBridgeV2"].address, **of_bridge, **common
-    )
-    assert "toChainId" not in first and first["withdrawAccount"] == "0x" + RECEIVER.hex()

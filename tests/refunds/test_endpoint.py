@@ -1,24 +1,21 @@
-"""GET /v2/getRefundEvidence."""
+"""GET /v2/getRefundEvidence: the answer, and the call that it carries."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 
-from app.db.database import Database
-from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.grpcweb.gateway_pb2 import GetTransferStatusRequest, GetTransferStatusResponse
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
-from tests.applications import Applications
-from tests.databases import SharedDatabase
-from tests.feed.services.world import NOW, SENDER, about, event, released, token
-from tests.refunds.kit import PEOPLE, Gateway, Story, assert_same, rotation
-from tests.sandboxes import load_into
-from tests.steps import statements
+from tests.feed.services.world import SENDER, about, event, released, token
+from tests.grpcweb.wire import frame, post
+from tests.refunds.bridges import bridge_of, pays, served_call
+from tests.refunds.kit import KINDS, PEOPLE, Gateway, Powers, Story, rotation
 
 STORY = Story(SendKind.POOL)
 POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}
@@ -106,37 +103,55 @@ def test_an_unknown_transfer(gateway: Gateway) -> None:
     assert "Chain 1 1 min ago" in message
 
 
-def test_headers_methods_and_paths(gateway: Gateway) -> None:
-    gateway.take(STORY.sent())
-    for path in (EVIDENCE, "/v1/getRefundEvidence"):
-        response = gateway.client.get(
-            path, query_string={"transfer_id": STORY.id[2:].upper()}, headers=ORIGIN
-        )
-        assert (response.status_code, response.get_json()["transfer_id"]) == (200, STORY.id)
-        assert response.headers["Access-Control-Allow-Origin"] == "*"
-        assert response.headers["Cache-Control"] == "no-store"
-        assert "X-Gateway-Reason" not in response.headers
-        assert gateway.client.options(path, headers=ORIGIN).status_code == 204
-        assert_refused(gateway.client.post(path), 405, "method_not_allowed", EVIDENCE)
+WITH_NOBODY: Powers = dict(zip(PEOPLE, (0, 40, 0, 35, 25), strict=False))
+"""Validators without power are in the set that the contract hashes."""
 
 
-def test_the_sandbox(applications: Applications, shared_database: SharedDatabase) -> None:
-    app = applications.opener(shared_database, lambda: NOW)()
-    client: FlaskClient = app.test_client()
-    with app.app_context():
-        load_into(app)
-    valid = 0
-    for transfer in SANDBOX_TRANSFERS:
-        query = {"transfer_id": transfer.transfer_id}
-        evidence = client.get(EVIDENCE, query_string=query).get_json()
-        assert_same(client.post("/v2/getTransferStatus", json=query).get_json(), evidence)
-        valid += evidence["valid"]
-    assert valid == 3
+def answers_of_both_interfaces(gateway: Gateway, story: Story) -> tuple[dict[str, Any], list[bytes]]:
+    request = GetTransferStatusRequest(transfer_id=story.id)
+    carried = post(gateway.client, "GetTransferStatus", frame(request.SerializeToString()))
+    assert carried.message is not None
+    return gateway.status(story), list(GetTransferStatusResponse.FromString(carried.message).powers)
 
 
-def test_nothing_is_written(gateway: Gateway, database: Database) -> None:
-    gateway.take(rotation(1, POWERS), STORY.sent(), STORY.prepared())
-    with statements(database.engine) as executed:
-        gateway.evidence(STORY)
-    assert executed
-    assert all(each.split()[0] in ("SELECT", "BEGIN") for each in executed), executed
+def test_zero_power_is_one_byte_everywhere(gateway: Gateway) -> None:
+    story = Story(SendKind.POOL)
+    gateway.prove(story, WITH_NOBODY)
+    status, carried = answers_of_both_interfaces(gateway, story)
+    powers = [b64decode(power) for power in status["powers"]]
+    assert powers == carried
+    assert sorted(powers) == [b"\0", b"\0", b"\x19", b"#", b"("]
+    # What `BigInt("0x" + hex)` and ethers do with each: no bytes are a SyntaxError to them.
+    assert all(int("0x" + power.hex(), 16) >= 0 for power in powers)
+    assert pays(bridge_of(story, WITH_NOBODY), served_call(status))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shorter_call_costs_less_gas(gateway: Gateway, kind: SendKind) -> None:
+    story = Story(kind)
+    powers: Powers = dict(zip(PEOPLE, (5, 5, 30, 5, 30, 5, 20), strict=False))
+    gateway.prove(story, powers)
+    status, evidence = gateway.status(story), gateway.evidence(story)
+    sigs = next(each["value"] for each in evidence["call"]["arguments"] if each["name"] == "sigs")
+    strong = [checksum_address(address_of(PEOPLE[n])) for n in (2, 4, 6)]
+    assert sigs == [row["signature"] for row in evidence["signers"] if row["address"] in strong]
+    assert len(status["sorted_sigs"]) == 7, "the status goes on to list all"
+
+    bridge = bridge_of(story, powers)
+    whole = bridge.at.simulate(bridge.data(served_call(status)))
+    short = bridge.at.simulate(bytes.fromhex(evidence["call"]["data"][2:]))
+    assert whole.names == short.names
+    saved = 1 - short.gas / whole.gas
+    assert saved > 0.07, f"{whole.gas} and {short.gas}"
+
+
+def test_request_before_contradicting_send_is_void(gateway: Gateway) -> None:
+    """It is stored while nothing is known that it contradicts. Then it counts for nothing."""
+    stolen = STORY.request(receiver=bytes(19) + b"\1")
+    gateway.take(STORY.prepared(stolen), *(STORY.signed(key, stolen) for key in POWERS))
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_REQUESTING_REFUND
+    gateway.take(rotation(STORY.chain, POWERS), STORY.sent())
+    assert gateway.status(STORY)["status"] == Status.TRANSFER_SUBMITTING
+    evidence = gateway.evidence(STORY)
+    assert "contradicts the transfer" in evidence["missing"][0]
+    assert len(evidence["contradictions"]) == 1

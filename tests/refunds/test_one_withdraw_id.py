@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -23,16 +22,14 @@ from app.http.application import part_of
 from app.refunds.models import WithdrawId
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
-from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import Audited
-from tests.feed.services.world import about, event, forget_events, projections, released
+from tests.feed.services.world import about, event, forget_events, projections
 from tests.refunds.bridges import bridge_of, pays, served_call
 from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
-from tests.steps import statements
 
 SET: Powers = {PEOPLE[0]: 1}
 FIRST, SECOND = Story(SendKind.POOL, 1), Story(SendKind.POOL, 2)
@@ -97,7 +94,6 @@ def test_contract_pays_one_of_two_equal_withdraw_ids(gateway: Gateway) -> None:
     assert list(raised(gateway)) == ["2"]
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("orders", few_or_many(5, 120))
 def test_any_order_has_same_projections(
     gateway: Gateway, app: Flask, database: Database, orders: int
@@ -119,33 +115,6 @@ def test_any_order_has_same_projections(
     assert all(outcome == outcomes[0] for outcome in outcomes)
 
 
-@pytest.mark.one_database
-@pytest.mark.parametrize("orders", few_or_many(6, 24))
-def test_rotation_decides_which_request_was_paid(
-    gateway: Gateway, app: Flask, database: Database, orders: int
-) -> None:
-    """Also where the transfer was released as well as refunded, so that its status is that of the release."""
-    later: Powers = {PEOPLE[1]: 1}
-    other = SECOND.request(seqnum=8)
-    parts = [
-        [about(1, "refund.submitted", at=-9, tx_hash="0x" + "77" * 32, block=150)],
-        [released(1, block=500)],
-        [rotation(1, later, at=-5)],
-        [SECOND.prepared(other), SECOND.signed(PEOPLE[1], other)],
-    ]
-    begin = [*story_of(FIRST), FIRST.prepared(FIRST.request(seqnum=8)), SECOND.sent()]
-    every_order, outcomes = list(itertools.permutations(parts)), set()
-    for order in every_order[:: len(every_order) // orders]:
-        forget_events(app)
-        lines = [rotation(1, SET), *begin, *itertools.chain(*order)]
-        for line in (*lines, *lines):  # what was refused is sent again
-            gateway.feed(line)
-        with reading(database.reads) as connection:
-            rows = sorted(map(tuple, connection.execute(select(WithdrawId.__table__))))
-        outcomes.add((gateway.status(SECOND)["status"], tuple(rows)))
-    assert len(outcomes) == 1, outcomes
-
-
 def test_orphaned_payment_frees_the_id(gateway: Gateway, audited: Audited) -> None:
     gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND), PAID | {"block": 120})
     assert_second_is_dead(gateway)
@@ -155,15 +124,6 @@ def test_orphaned_payment_frees_the_id(gateway: Gateway, audited: Audited) -> No
     assert_second_is_dead(gateway)
     retract_ids(*audited, [PAID["id"]], "not paid at all", actor=TESTER)
     assert (gateway.status(SECOND)["status"], raised(gateway)) == (Status.TRANSFER_REFUND_TO_BE_CONFIRMED, {})
-
-
-def test_network_status_pays_despite_rotation(gateway: Gateway) -> None:
-    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
-    gateway.take(about(1, "network.status", at=-5, xfer_status=7))
-    assert_second_is_dead(gateway)
-    gateway.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
-    assert "was already paid" in gateway.evidence(SECOND)["contradictions"][0]
-    assert list(raised(gateway)) == ["2"]
 
 
 def test_both_reported_as_paid_are_both_raised(gateway: Gateway) -> None:
@@ -178,6 +138,7 @@ def test_both_reported_as_paid_are_both_raised(gateway: Gateway) -> None:
     assert SECOND.id in raised(gateway)["1"] and FIRST.id in raised(gateway)["2"]
 
 
+@pytest.mark.every_database
 def test_payment_outlasts_prune_and_replay(
     gateway: Gateway, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
 ) -> None:
@@ -192,39 +153,10 @@ def test_payment_outlasts_prune_and_replay(
     assert_second_is_dead(gateway)
 
 
-@pytest.mark.one_database
-def test_other_kinds_have_no_withdraw_id(gateway: Gateway, app: Flask) -> None:
-    """They differ by the reference, which the contract puts into the id."""
-    for kind in (SendKind.DEPOSIT, SendKind.BURN):
-        one, other = Story(kind, 10), Story(kind, 11)
-        assert withdraw_id_of(one.request()) is None
-        gateway.feed(rotation(one.chain, SET))
-        for story in (one, other):
-            gateway.take(story.sent(), story.prepared(), story.signed(PEOPLE[0]))
-        bridge = bridge_of(one, SET)
-        for story in (one, other):
-            bridge.at.send(bridge.data(served_call(gateway.status(story))))
-        gateway.take(about(10, "refund.completed"))
-        assert gateway.status(other)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-        forget_events(app)
-
-
-@pytest.mark.one_database
-def test_many_refunds_of_id_avoid_scan(gateway: Gateway) -> None:
-    """Each further one reads only its own rows. The others are projected when the payment comes."""
-    gateway.take(rotation(1, SET))
-    counts: list[int] = []
-    for n in range(1, 41):
-        story = Story(SendKind.POOL, n)
-        counts.append(statements_for(gateway, story_of(story)))
-    assert max(counts[1:]) == min(counts[1:])
-    gateway.take(PAID)
-    assert len(raised(gateway)) == 16, "by the last digit"
-    assert gateway.status(Story(SendKind.POOL, 40))["status"] == Status.TRANSFER_REQUESTING_REFUND
-    assert statements_for(gateway, story_of(Story(SendKind.POOL, 41))) <= counts[-1] + 6
-
-
-def statements_for(gateway: Gateway, events: Iterable[dict[str, Any]]) -> int:
-    with statements(part_of(gateway.app, Database).engine) as executed:
-        gateway.take(*events)
-    return len(executed)
+def test_network_status_pays_despite_rotation(gateway: Gateway) -> None:
+    gateway.take(rotation(1, SET), *story_of(FIRST), *story_of(SECOND))
+    gateway.take(about(1, "network.status", at=-5, xfer_status=7))
+    assert_second_is_dead(gateway)
+    gateway.take(rotation(1, {PEOPLE[9]: 1}, at=-4))
+    assert "was already paid" in gateway.evidence(SECOND)["contradictions"][0]
+    assert list(raised(gateway)) == ["2"]

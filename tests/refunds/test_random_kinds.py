@@ -221,7 +221,6 @@ class Play:
                 assert not verdict.startswith("0x"), (each, status, evidence["missing"])
 
 
-@pytest.mark.one_database
 @pytest.mark.parametrize("histories", few_or_many(2, 60))
 def test_served_equals_paid_by_contract(gateway: Gateway, app: Flask, histories: int) -> None:
     for seed in range(FIRST_SEED, FIRST_SEED + histories):

@@ -24,8 +24,6 @@ from app.transfers.rules.refunds.request_message import read_withdraw_request
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
-from tests.applications import Applications
-from tests.databases import SharedDatabase
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -42,8 +40,6 @@ from tests.feed.services.world import (
 from tests.refunds.requesting import INTERFACES, REQ_ID, Answer, send_request, withdraw_req
 
 ACCEPTED = Answer(REQ_ID, 0, None, "", True, None)
-
-pytestmark = pytest.mark.every_database
 
 
 @pytest.fixture
@@ -196,13 +192,7 @@ def test_ten_a_minute(client: FlaskClient, interface: str) -> None:
     assert client.post(STATUS, json={"transfer_id": transfer_id(1)}, **here).status_code == 200
 
 
-def test_a_limit_of_ones_own(applications: Applications, shared_database: SharedDatabase) -> None:
-    app = applications.opener(shared_database, lambda: NOW)(own=True, refund_request_limit="1/hour")
-    req = withdraw_req(transfer_id(1), withdraw_type=0)
-    first, second = (send_request(app.test_client(), "http", req) for _ in range(2))
-    assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")
-
-
+@pytest.mark.every_database
 def test_concurrent_refund_requests_store_one(
     app: Flask, database: Database, snapshots: SnapshotSource
 ) -> None:

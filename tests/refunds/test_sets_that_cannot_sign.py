@@ -10,11 +10,9 @@ from flask import Flask
 from app.feed.services.reprojection import replay
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.crypto import checksum_address, keccak256
+from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.contract.evm.machine import Reverted
-from tests.feed.services.world import event
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, pays, served_call
 from tests.refunds.kit import PEOPLE, Gateway, Powers, Story
 
@@ -38,7 +36,6 @@ DEAD: dict[str, tuple[dict[bytes, int], str]] = {
 }
 LIVE: dict[str, dict[bytes, int]] = {
     "the greatest total": {SIGNERS[0]: 2**255 - 3, SIGNERS[1]: 1, SIGNERS[2]: 1},
-    "300 members": by_address(USUAL) | others(297) | dict.fromkeys(SIGNERS, 1000),
     "1,000 members": by_address(USUAL) | others(997) | dict.fromkeys(SIGNERS, 1000),
     "some without power": dict.fromkeys(SIGNERS, 0) | {SIGNERS[1]: 1},
 }
@@ -46,17 +43,6 @@ LIVE: dict[str, dict[bytes, int]] = {
 
 def refund() -> list[dict[str, Any]]:
     return [STORY.sent(), STORY.prepared(), *(STORY.signed(key) for key in USUAL)]
-
-
-def reset_line(members: dict[bytes, int], at: float) -> dict[str, Any]:
-    """The rotation as a reporter's line."""
-    return event(
-        "validators.updated",
-        at=at,
-        chain_id=1,
-        signers=[checksum_address(who) for who in sorted(members)],
-        powers=[str(members[who]) for who in sorted(members)],
-    )
 
 
 def assert_frozen(gateway: Gateway, why: str) -> None:
@@ -108,27 +94,3 @@ def test_usable_set_of_any_size_is_served(gateway: Gateway, case: str, app: Flas
     assert answer["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
     assert pays(watched.bridge, served_call(answer))
     assert len(answer["signers"]) == len(LIVE[case])
-
-
-@pytest.mark.parametrize("case", DEAD)
-def test_reported_unusable_set_can_be_undone(gateway: Gateway, case: str) -> None:
-    members, why = DEAD[case]
-    gateway.take(reset_line(by_address(USUAL), -200), *refund())
-    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-    gateway.take(reset_line(members, -10) | {"block": 300})
-    assert_frozen(gateway, why)
-    gateway.take(event("chain.reorged", chain_id=1, from_block=300))
-    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-@pytest.mark.one_database
-def test_what_the_contract_refuses_is_refused(gateway: Gateway) -> None:
-    bridge = bridge_of(STORY, USUAL)
-    for signers, powers in ((SIGNERS[::-1], [1, 1, 1]), ([SIGNERS[0]] * 2, [1, 1]), (SIGNERS, [1])):
-        with pytest.raises(Reverted):
-            bridge.reset(signers, powers)
-    with pytest.raises(Reverted):
-        bridge.reset([bytes(20)], [1])
-    twice = reset_line({SIGNERS[0]: 1}, -10)
-    twice |= {"signers": twice["signers"] * 2, "powers": ["1", "1"]}
-    assert "must not name a signer twice" in gateway.feed(twice).refused[0].reason

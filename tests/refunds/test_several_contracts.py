@@ -1,4 +1,4 @@
-"""Several contracts serve one pair at once: each refund is for the one that took its send."""
+"""Pairs with several contracts, and with tokens of their own: each refund is by and in those of its send."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of
-from app.network.document import import_network
+from app.network.document import NetworkRefused, import_network
 from app.transfers.models import Anomaly
 from app.transfers.rules.anomalies import AnomalyKind
 from app.transfers.rules.refunds.request_checks import signing_digest
@@ -18,7 +18,7 @@ from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER
-from tests.applications import editing_of
+from tests.applications import Editing, editing_of
 from tests.contract.evm.machine import Bridge, Chain
 from tests.feed.services.world import address, network, signed
 from tests.network.services.network_kit import text
@@ -28,8 +28,6 @@ from tests.refunds.kit import PEOPLE, Gateway, Powers, Story, rotation
 SET: Powers = {PEOPLE[0]: 1}
 LISTS = {SendKind.DEPOSIT: "deposit_contracts", SendKind.BURN: "burn_contracts"}
 OTHER = bytes.fromhex(address(5001)[2:])
-
-pytestmark = pytest.mark.one_database
 
 
 @pytest.fixture(params=LISTS)
@@ -84,14 +82,6 @@ def test_receiving_contract_pays_each_refund(gateway: Gateway, story: Story) -> 
     assert unlisted(gateway) == []
 
 
-def test_signature_for_other_contract_is_ignored(gateway: Gateway, story: Story) -> None:
-    list_other(gateway, story, OTHER)
-    gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
-    gateway.feed(signed_for(story, story.contract))
-    assert gateway.status(story)["status"] == Status.TRANSFER_REQUESTING_REFUND
-    assert gateway.evidence(story)["power_signed"] == "0"
-
-
 def test_unlisted_contract_serves_nothing(gateway: Gateway, story: Story) -> None:
     gateway.take(rotation(story.chain, SET), story.sent(contract="0x" + OTHER.hex()), story.prepared())
     for contract in (OTHER, story.contract):
@@ -122,3 +112,56 @@ def test_pool_send_by_other_contract_waits(gateway: Gateway) -> None:
         ["1"],
     )
     assert pays(bridge_of(named, SET, chain=Chain(1)), served_call(gateway.status(named)))
+
+
+SIDES = {SendKind.DEPOSIT: "org_token", SendKind.BURN: "pegged_token"}
+OWN = address(6001)
+
+
+def put(gateway: Gateway, story: Story, *, listed: bool = True, **values: Any) -> None:
+    document = network()
+    document["pegged_pairs"][0][SIDES[story.kind]] = values
+    if not listed:
+        document["pegged_pairs"] = document["pegged_pairs"][:1]
+        document["tokens"] = [
+            row for row in document["tokens"] if (row["chain_id"], row["symbol"]) != (story.chain, "CELR")
+        ]
+    import_network(*editing_of(gateway.app), text(document), actor=TESTER)
+
+
+def wanted(story: Story, token: str) -> bytes:
+    return story.request(token=bytes.fromhex(token[2:]))
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_evidence_is_in_the_pairs_own_token(gateway: Gateway, story: Story, listed: bool) -> None:
+    put(gateway, story, listed=listed, address=OWN, decimal=18)
+    request = wanted(story, OWN)
+    gateway.take(
+        rotation(story.chain, SET), story.sent(), story.prepared(request), story.signed(PEOPLE[0], request)
+    )
+    status = gateway.status(story)
+    assert status["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+    assert pays(bridge_of(story, SET, token=bytes.fromhex(OWN[2:])), served_call(status))
+
+
+def test_pair_token_validates_events_again(gateway: Gateway, story: Story, editing: Editing) -> None:
+    """Only while no open transfer uses the old one: here the send comes before the pair is known."""
+    document = network()
+    document["pegged_pairs"] = []
+    import_network(*editing, text(document), actor=TESTER)
+    request = wanted(story, OWN)
+    gateway.take(rotation(story.chain, SET))
+    gateway.feed(story.sent(), story.prepared(request))
+    put(gateway, story, address=OWN)
+    gateway.feed(story.prepared(request), story.signed(PEOPLE[0], request))
+    assert gateway.status(story)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+
+
+def test_the_token_stays_under_open_transfers(gateway: Gateway, story: Story) -> None:
+    put(gateway, story, address=OWN)
+    gateway.take(story.sent())
+    for values in ({}, {"address": address(6002)}, {"address": OWN, "decimal": 6}):
+        with pytest.raises(NetworkRefused, match=f"{SIDES[story.kind]}: open .* transfers of CELR"):
+            put(gateway, story, **values)
+    put(gateway, story, address=OWN, name="Another name")

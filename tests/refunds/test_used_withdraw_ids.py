@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
-from msgspec.structs import replace
 
-from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import Intake
-from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.transfers.rules.refunds.request_checks import signing_digest
@@ -81,8 +76,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("queued", [False, True])
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("use", "queued"), [*((use, False) for use in USES), ("liquidity", True)])
 def test_id_is_used_until_block_is_orphaned(
     gateway: Gateway, watched: WatchedBridge, use: str, queued: bool, database: Database, audited: Audited
 ) -> None:
@@ -140,6 +134,7 @@ def lines(used: str, **changes: Any) -> dict[str, dict[str, Any]]:
 REPORTS = list(lines(""))
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("report", REPORTS)
 def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: Audited) -> None:
     gateway.take(rotation(1, SET), *refund())
@@ -156,34 +151,10 @@ def test_report_counts_until_retracted(gateway: Gateway, report: str, audited: A
     assert_used_up(gateway, "for ")
 
 
-@pytest.mark.parametrize("report", REPORTS)
-def test_it_counts_before_the_refund_is_known(gateway: Gateway, report: str, audited: Audited) -> None:
+def test_id_on_other_chain_is_different(gateway: Gateway) -> None:
     gateway.take(rotation(1, SET), *refund())
-    used = withdraw_id(gateway)
-    retract_ids(*audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
-    gateway.take(lines(used)[report])
-    gateway.feed(*refund())
-    assert_used_up(gateway, "for ")
-
-
-@pytest.mark.parametrize("report", REPORTS)
-def test_id_on_other_chain_is_different(gateway: Gateway, report: str) -> None:
-    gateway.take(rotation(1, SET), *refund())
-    line = lines(withdraw_id(gateway), chain_id=2)[report]
-    gateway.take(line)
+    gateway.take(*lines(withdraw_id(gateway), chain_id=2).values())
     assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-    gateway.take(lines(withdraw_id(gateway))[report])
-    assert_used_up(gateway, "for ")
-
-
-def test_id_added_to_withdrawal_counts(gateway: Gateway) -> None:
-    """The field may be missing: another reporter of the same fact adds it."""
-    gateway.take(rotation(1, SET), *refund())
-    line = lines(withdraw_id(gateway))["liquidity"] | {"id": "1:0xb:0xt:4"}
-    gateway.take({name: value for name, value in line.items() if name != "withdraw_id"})
-    assert gateway.status(STORY)["status"] == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-    gateway.feed(line)
-    assert_used_up(gateway, "for a withdrawal of liquidity")
 
 
 def test_refund_counts_once_in_block(gateway: Gateway) -> None:
@@ -203,19 +174,3 @@ def test_refund_counts_once_in_block(gateway: Gateway) -> None:
         Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
         Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
     )
-
-
-def test_it_is_retained_when_transfers_are_pruned(
-    gateway: Gateway, database: Database, intake: Intake, audit_keys: AuditKeys, audited: Audited
-) -> None:
-    gateway.take(rotation(1, SET), *refund())
-    used = withdraw_id(gateway)
-    paid = OTHER.request(seqnum=8)
-    gateway.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
-    gateway.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
-    later = replace(database, clock=lambda: database.clock() + timedelta(days=30))
-    pruned = prune(later, audit_keys, intake, later.clock() - timedelta(days=8), actor=TESTER)
-    assert sum(pruned.transfers.values()) == 1
-    assert_used_up(gateway, f"for transfer {OTHER.id}")
-    replay(*audited, actor=TESTER)
-    assert_used_up(gateway, f"for transfer {OTHER.id}")

@@ -97,19 +97,3 @@ def _step(step: Post | Item) -> dict[str, Any]:
     if isinstance(step, tuple):
         return {"reporter": step[0], "chains": sorted(REPORTERS[step[0]] or ()), "events": step[1]}
     return {type(step).__name__: vars(step)}
-
-
-OTHERS: Final = {each.__name__: each for each in (Retract, TakeBack, RefundRequest, Wait, Again)}
-
-
-def read_items(text: str) -> list[Item]:
-    """The feed of a text."""
-    items: list[Item] = []
-    for step in map(json.loads, text.splitlines()):
-        if "events" in step:
-            lines = enumerate(step["events"])
-            items += [Reported(step["reporter"], line, joins=number > 0) for number, line in lines]
-        else:
-            ((name, fields),) = step.items()
-            items.append(OTHERS[name](**fields))
-    return items

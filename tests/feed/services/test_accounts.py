@@ -51,6 +51,7 @@ def listed(database: Database) -> set[tuple[str, int, str]]:
         }
 
 
+@pytest.mark.every_database
 def test_sender_and_receiver_are_listed_once(app: Flask, database: Database) -> None:
     feed(app, sent(1, at=-100.0009), sent(2, receiver=OTHER))
     feed(app, sent(3, sender="İSTANBUL", receiver="straße"))
@@ -71,14 +72,6 @@ def test_transfer_is_listed_since_announcement(app: Flask, database: Database) -
     assert listed(database) == announced | {(ME, -110_000, transfer_id(1))}
     feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
     assert listed(database) == announced | {(ME, -110_000, transfer_id(1))}
-
-
-def test_repeated_send_leaves_its_place(app: Flask, database: Database, audited: Audited) -> None:
-    feed(app, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    feed(app, sent(1, at=-50, block=105))
-    assert listed(database) == {(ME, -100_000, transfer_id(1))}
-    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
-    assert listed(database) == {(ME, -50_000, transfer_id(1))}
 
 
 def test_unknown_transfer_is_not_listed(app: Flask, database: Database, audited: Audited) -> None:
@@ -144,28 +137,6 @@ def hashes(database: Database) -> set[tuple[str, str]]:
     with reading(database.reads) as connection:
         rows = connection.execute(select(TransferHash.transfer_id, TransferHash.tx_hash))
         return {("0x" + row.transfer_id.hex(), row.tx_hash) for row in rows}
-
-
-def test_hash_of_row_is_not_stored_twice(app: Flask, database: Database) -> None:
-    feed(app, sent(1, src_tx_hash=SEND), about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3))
-    assert hashes(database) == set()
-    feed(app, released(1))
-    assert hashes(database) == {(transfer_id(1), QUEUED)}
-    feed(app, about(1, "refund.submitted", tx_hash=REFUND, block=120))
-    assert hashes(database) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
-
-
-def test_orphaned_send_is_found_by_hash(app: Flask, database: Database, audited: Audited) -> None:
-    """It moves back when it is canonical again."""
-    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
-    feed(app, event("chain.reorged", at=-60, chain_id=1, from_block=100))
-    assert hashes(database) == {(transfer_id(1), SEND)}
-    feed(app, sent(1, event_id="send", src_tx_hash=SEND))
-    assert hashes(database) == set()
-    feed(app, sent(1, at=-20, src_tx_hash=OTHER_SEND))
-    assert hashes(database) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(*audited, ["send"], "wrong", actor=TESTER)
-    assert hashes(database) == {(transfer_id(1), SEND)}
 
 
 def test_every_hash_is_stored_in_one_form(app: Flask, database: Database) -> None:

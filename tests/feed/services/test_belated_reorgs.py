@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services.ingest import Intake, ingest_lines
@@ -43,8 +42,6 @@ from tests.feed.services.world import (
     released,
     sent,
 )
-
-pytestmark = pytest.mark.every_database
 
 DAY = 86_400
 FAR = 500_000
@@ -115,6 +112,7 @@ def log(database: Database) -> list[tuple[str, int]]:
         return [(row.event_id, row.occurrence) for row in rows]
 
 
+@pytest.mark.every_database
 def test_belated_reorg_leaves_events_of_others(app: Flask, status: Callable[[int], Any]) -> None:
     early = [head(1001, at=-31 * DAY), reorg()]
     feed(app, *early, reporter="a")
@@ -183,52 +181,6 @@ def test_belated_reorg_orphans_its_branch_again(
     assert log(database)[-1] == ("R", 2)
 
 
-def test_belated_reorg_leaves_chain_progress(app: Flask, database: Database) -> None:
-    """Before the latest reorganisation that was not belated, where nothing above that counts."""
-    feed(app, *DEAD, reorg(), *others(), reorg(FAR + 4500, "high", at=-50))
-    before = answers(app)
-    assert before["chain_progress"][1][:2] == (2, FAR + 4499)
-    feed(app, *DEAD, reorg())
-    assert log(database)[-1] == ("R", 1)
-    assert answers(app) == before
-
-
-def test_branch_counts_until_its_reorg_is_repeated(app: Flask, status: Callable[[int], Any]) -> None:
-    """As anything that comes again, until the reorganisation does."""
-    feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
-    before = answers(app)
-    feed(app, *DEAD[3:5])
-    assert answers(app)["pool_counters"] != before["pool_counters"]
-    assert status(2).dst_tx_hash == "0x" + "ee" * 32
-    feed(app, reorg())
-    assert answers(app) == before
-    assert feed(app, *DEAD[3:5]).accepted == 2, "and it is known to have orphaned"
-
-
-@pytest.mark.parametrize(("above", "orphaned"), [(1000, True), (1001, False)])
-def test_reorg_within_limit_takes_back_everything(
-    app: Flask, status: Callable[[int], Any], above: int, orphaned: bool
-) -> None:
-    feed(app, head(1010, at=-31 * DAY), reorg())
-    feed(app, sent(1), released(1, block=1400), head(1000 + above))
-    assert feed(app, reorg()).repeated == 1
-    assert (status(1).status == Status.TRANSFER_SUBMITTING) is orphaned
-    answers(app)
-
-
-def test_deep_reorg_repeats_after_limit_is_lowered(app: Flask, intake: Intake) -> None:
-    """As docs/chains.md has operators do once."""
-    deep = [liquidity("low", 1001), liquidity("high", 5900, 40), head(6000, at=-31 * DAY)]
-    change_part(app, Intake, max_reorg_blocks=5000)
-    feed(app, *deep, reorg(), reporter="a")
-    add_part(app, Intake, intake)
-    feed(app, *others(), reporter="b")
-    before = answers(app)
-    verdict = feed(app, *deep, reorg(), reporter="a")
-    assert (verdict.accepted, verdict.repeated) == (3, 1)
-    assert answers(app) == before
-
-
 def test_belated_reorg_reaches_ten_thousand_blocks(
     app: Flask, intake: Intake, status: Callable[[int], Any]
 ) -> None:
@@ -261,38 +213,6 @@ def test_repeated_reorg_below_pruned_is_belated(app: Flask) -> None:
     assert (verdict.accepted, verdict.repeated) == (2, 1)
     assert answers(app) == before
     from_nothing(app)
-
-
-@pytest.mark.parametrize("size", [1, 500])
-def test_branch_is_pruned_with_its_repetitions(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    """Its first acceptance shows that the second was orphaned by a belated repetition."""
-    monkeypatch.setattr("app.feed.services.prune.OTHERS", size)
-    dead = [liquidity("gone", 1001, 900), liquidity("out", 1002, 3, "withdrawn")]
-    feed(app, *dead, reorg(), *others())
-    feed(app, *dead, reorg())
-    before = answers(app)
-    dry = prune_later(app, NOW, dry_run=True)
-    assert prune_later(app, NOW) == dry
-    add_part(app, Database, database)
-    assert dry.others["liquidity"] == 4
-    assert answers(app)["pool_counters"] == before["pool_counters"]
-    assert not {"gone", "out"} & {event_id for event_id, _ in log(database)}
-
-
-def test_belated_reorg_lowers_chain_progress_again(app: Flask) -> None:
-    """Also how far the chain was read goes back, where only pruning made the repetition too late."""
-    first = reorg(90, chain_id=1, at=-200)
-    over = [sent(1, at=-300, block=100), released(1, at=-300, block=500)]
-    feed(app, head(140, chain_id=1, at=-100), first, *over)
-    assert prune_later(app, NOW).transfers.total() == 1
-    before = answers(app)
-    assert before["chain_progress"][0][:2] == (1, 100)
-    feed(app, head(140, chain_id=1, at=-100))
-    assert answers(app)["chain_progress"][0][:2] == (1, 140)
-    assert feed(app, first).repeated == 1
-    assert answers(app) == before
 
 
 def read_in(app: Flask, lines: list[bytes]) -> None:
@@ -328,22 +248,6 @@ def test_reporters_cannot_set_belated(app: Flask, database: Database, status: Ca
     assert all("belated" not in json.loads(line) for line in export_log(database))
 
 
-@pytest.mark.parametrize("wrong", [1, "true", []])
-@pytest.mark.one_database
-def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Intake, wrong: object) -> None:
-    lines = [json.dumps(reorg() | {"belated": wrong}).encode()]
-    verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
-    assert verdict.refused[0].reason == "belated: must be true or false"
-
-
-def test_export_without_first_reorg_orphans_nothing(app: Flask, status: Callable[[int], Any]) -> None:
-    """Where the reorganisation itself is not in it, nothing is known that it took before."""
-    feed(app, sent(1), *others())
-    read_in(app, [json.dumps(reorg() | {"belated": True}).encode()])
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    from_nothing(app)
-
-
 def test_retracting_reorg_undoes_repetitions(
     app: Flask, audited: Audited, status: Callable[[int], Any]
 ) -> None:
@@ -358,76 +262,6 @@ def test_retracting_reorg_undoes_repetitions(
     retract_ids(*audited, [first], "it was right", actor=TESTER)
     assert status(2).status == Status.TRANSFER_SUBMITTING
     assert answers(app)["pool_counters"] != with_all["pool_counters"]
-    from_nothing(app)
-
-
-def test_retracting_orphaned_send_leaves_confirmation(
-    app: Flask, audited: Audited, status: Callable[[int], Any]
-) -> None:
-    """It was orphaned again before, and takes no confirmation of the send in the new block."""
-    feed(app, *DEAD, reorg(), *ALIVE, *others()[6:])
-    feed(app, *DEAD, reorg())
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    retract_ids(*audited, ["S"], "wrong", actor=TESTER)
-    assert status(1).status == Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION
-    from_nothing(app)
-    retract_ids(*audited, ["C'"], "wrong", actor=TESTER)
-    assert status(1).status == Status.TRANSFER_SUBMITTING, "the early confirmation stays away"
-
-
-def test_belated_reorg_counts_once_chain_is_known(app: Flask, status: Callable[[int], Any]) -> None:
-    """Only the send shows which chain the payout's block is of: the payout was orphaned before."""
-    payout = released(1, block=1001)
-    feed(app, payout, reorg(), head(FAR))
-    feed(app, payout, reorg())
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, sent(1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-    from_nothing(app)
-    feed(app, payout)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-
-
-def test_second_repetition_of_reorg_changes_no_answer(app: Flask) -> None:
-    """What came between the first acceptance and a repetition of it was never of the dead branch."""
-    feed(app, *DEAD, reorg(), *ALIVE, reorg(), *ALIVE, *others())
-    before = answers(app)
-    feed(app, *DEAD, reorg())
-    assert answers(app) == before
-
-
-def test_belated_reorg_leaves_other_chains(app: Flask, status: Callable[[int], Any]) -> None:
-    """Though they have the same numbers, and their events came again as well."""
-    dead, elsewhere = sent(1, event_id="S", block=1000), liquidity("L", 1001, chain_id=1)
-    first = [dead, elsewhere, event("chain.reorged", "other", chain_id=1, from_block=1000), dead, elsewhere]
-    feed(app, released(2, block=1001), sent(2), *first, reorg(1400, "before"), reorg(), head(FAR))
-    before = answers(app)
-    assert status(2).status == Status.TRANSFER_SUBMITTING
-    feed(app, released(2, block=1001), reorg(1400, "before"), reorg())
-    assert answers(app) == before
-    assert status(1).status == Status.TRANSFER_SUBMITTING
-
-
-def test_id_used_by_hostile_token_makes_nothing_older(
-    app: Flask, database: Database, intake: Intake, status: Callable[[int], Any]
-) -> None:
-    """What a token for other chains reported of a block to come makes no fact older."""
-    late = released(1, event_id="P", block=1001, chain_id=2)
-    lines = [json.dumps(late | {"dst_tx_hash": "0x" + "bb" * 32}).encode()]
-    scope = Scope(chains=frozenset({3}))
-    ingest_lines(database, intake, lines, "hostile", scope=scope)
-    assert len(log(database)) == 0, "it may not even"
-    of_any = [json.dumps({k: v for k, v in late.items() if k != "chain_id"}).encode()]
-    ingest_lines(database, intake, of_any, "hostile", scope=scope)
-    dead = liquidity("gone", 1000)
-    feed(app, dead, reorg())
-    feed(app, sent(1), late, head(FAR), reporter="b")
-    feed(app, late | {"log_index": 4}, reporter="b")
-    assert ("P", 2) in log(database)
-    assert status(1).status == Status.TRANSFER_COMPLETED
-    feed(app, dead, reorg(), reporter="a")
-    assert log(database)[-1] == ("R", 1)
-    assert status(1).status == Status.TRANSFER_COMPLETED
     from_nothing(app)
 
 
@@ -495,6 +329,7 @@ def stories(draw: st.DrawFn) -> list[Line]:
     return chain.lines
 
 
+@pytest.mark.every_database
 @costly
 @given(story=stories(), since=st.integers(0, 2**30), batch=st.integers(1, 60), times=st.integers(1, 2))
 def test_log_sent_again_changes_nothing(
@@ -514,3 +349,10 @@ def test_log_sent_again_changes_nothing(
             assert feed(app, *story[start : start + batch], reporter="a").refused == []
         assert everything(database) == before
     answers(app)
+
+
+@pytest.mark.parametrize("wrong", [1, "true", []])
+def test_wrong_field_in_exported_line_is_refused(database: Database, intake: Intake, wrong: object) -> None:
+    lines = [json.dumps(reorg() | {"belated": wrong}).encode()]
+    verdict = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
+    assert verdict.refused[0].reason == "belated: must be true or false"

@@ -13,9 +13,7 @@ from app.refunds.models import EvidenceCount
 from app.refunds.queries import EVIDENCE_BOUNDS
 from tests.actors import TESTER
 from tests.applications import Audited
-from tests.feed.services.world import KEYS, about, feed, prepared, request, sent, signature, signed
-
-pytestmark = pytest.mark.every_database
+from tests.feed.services.world import KEYS, feed, prepared, request, sent, signature, signed
 
 
 def counted(database: Database) -> dict[tuple[str, int], tuple[int, int]]:
@@ -52,6 +50,7 @@ def test_time_counts_from_served_request(app: Flask, database: Database) -> None
     assert counted(database)["whole", 300] == (1, 200_000)
 
 
+@pytest.mark.every_database
 def test_evidence_is_counted_once(app: Flask, database: Database, audited: Audited) -> None:
     claimable(app, 1, requested=-200, signing=-20)
     before = counted(database)
@@ -68,10 +67,3 @@ def test_unfinished_or_old_evidence_is_not_counted(app: Flask, database: Databas
     assert counted(database) == {}
     claimable(app, 3, requested=-EVIDENCE_BOUNDS[-1], signing=-20)
     assert counted(database)["whole", EVIDENCE_BOUNDS[-1]][0] == 1
-
-
-def test_refund_over_within_report_is_not_counted(app: Flask, database: Database) -> None:
-    wanted = request(1)
-    events = [sent(1), prepared(1, wanted), *(signed(1, signature(wanted, key)) for key in KEYS[:4])]
-    feed(app, *events, about(1, "refund.completed", at=-5))
-    assert counted(database) == {}

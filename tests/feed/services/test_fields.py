@@ -6,17 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
 
-from app.db.database import Database
 from app.feed.lines import ReadLine, RefusedLine, read_line
-from app.feed.services.log import export_log
 from app.transfers.rules.events.codec import decode_event, encode_event
 from app.transfers.rules.events.event_types import EVENT_CLASSES, Event
 from app.transfers.rules.events.fields import fields_of
-from tests.feed.services.world import NOW, about, address, event, feed, sent
-
-pytestmark = pytest.mark.one_database
+from tests.feed.services.world import NOW, event
 
 VALUES: dict[str, Any] = {
     "id": "e-1",
@@ -129,38 +124,3 @@ def test_repeated_key_is_refused() -> None:
     for again in (b',"block":2}', b',"unknown":1,"unknown":2}', b',"bloc\\u006b":2}'):
         line = read_line(1, text[:-1] + again, NOW)
         assert isinstance(line, RefusedLine) and "repeats the key" in line.reason
-
-
-DELAYED_ID = "0x" + "d1" * 32
-TX = "0x" + "dd" * 32
-
-REPORTED_LINES: list[dict[str, Any]] = [
-    sent(1, contract=address(7), log_index=4, block_hash="0x" + "b1" * 32),
-    about(1, "transfer.delayed", delayed_id=DELAYED_ID, block=7, log_index=0),
-    about(1, "refund.submitted", tx_hash=TX, log_index=9),
-    about(1, "refund.failed", tx_hash=TX, block=8, log_index=2),
-    about(1, "refund.delayed", delayed_id=DELAYED_ID, tx_hash=TX, block=8, log_index=3),
-    about(1, "refund.delayed", delayed_id=DELAYED_ID),
-    event("validators.updated", chain_id=1, block=9, log_index=11, signers=[address(5)], powers=["1"]),
-    event("liquidity.added", "1:" + "x" * 254, chain_id=1, symbol="USDT", amount="1", block=9, log_index=12),
-]
-
-
-def test_every_field_is_exported(app: Flask, database: Database) -> None:
-    verdict = feed(app, *REPORTED_LINES)
-    assert (verdict.accepted, verdict.refused) == (len(REPORTED_LINES), [])
-    written = [json.loads(line) for line in export_log(database)]
-    for sent_in, out in zip(REPORTED_LINES, written, strict=True):
-        out["transfer_id"] = "0x" + out["transfer_id"] if "transfer_id" in out else None
-        assert {name: out[name] for name in sent_in} == sent_in
-
-
-def test_spellings_of_contract_and_hash_agree() -> None:
-    spelled = [
-        sent(1, contract=address(0xABCDEF)),
-        sent(1, contract=address(0xABCDEF).lower()),
-        sent(1, contract="0x" + address(0xABCDEF)[2:].upper()),
-    ]
-    read = [read_line(1, json.dumps(line | {"id": "one"}).encode(), NOW) for line in spelled]
-    assert all(isinstance(line, ReadLine) for line in read)
-    assert len({repr(line) for line in read}) == 1

@@ -14,26 +14,22 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.estimates.models import ReportedFee
 from app.feed.services.retract import retract_ids, retract_reporter
-from app.network.document import import_network
 from app.transfers.queries.logged import retracted_keys
 from app.transfers.rules.events.bounds import MAX_OF_A_TYPE, MAX_REQUESTS
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.published_changes import BEGINNING, Position
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import keccak256, sign_digest
-from app.waiting.services import present_position, published_after
+from app.waiting.services import published_after
 from tests.actors import TESTER
-from tests.applications import Audited, Editing, audited_of
-from tests.builders import network as build
+from tests.applications import Audited, audited_of
 from tests.feed.services.world import (
     KEYS,
     NOW,
-    SENDER,
     about,
     event,
     feed,
     id_of,
-    network,
     prepared,
     released,
     request,
@@ -80,23 +76,6 @@ def test_followers_skip_foreign_retractions(app: Flask, database: Database) -> N
     ]
 
 
-def test_account_followers_skip_foreign_retractions(app: Flask, database: Database) -> None:
-    account = SENDER.casefold()
-    feed(app, event("chain.head", chain_id=3, block=1))
-    since = present_position(database)
-    feed(app, sent(1))
-    work = lambda: statuses(database, account, since)  # noqa: E731
-    assert work() == [Status.TRANSFER_SUBMITTING]
-    before = steps(work)
-    retract_many(app, "rogue")
-    feed(app, event("chain.head", chain_id=3, block=MANY))
-    since = present_position(database)
-    feed(app, about(1, "transfer.confirmed"))
-    assert work() == [3]
-    after = steps(work)
-    assert after < 1.5 * before + 200, (before, after)
-
-
 def test_retracting_does_not_slow_with_retractions(app: Flask, audited: Audited) -> None:
     feed(app, *(sent(n) for n in range(1, 8)))
     ids = iter([sent(n)["id"] for n in range(1, 8)])
@@ -134,6 +113,7 @@ def test_retracting_a_fee_reads_no_others(app: Flask, database: Database, audite
     assert after < 1.3 * before + 200, (before, after)
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
 def test_highest_id_wins_among_simultaneous_fees(
     app: Flask, database: Database, audited: Audited, order: list[str]
@@ -147,65 +127,13 @@ def test_highest_id_wins_among_simultaneous_fees(
     assert fee(database) == ord("b")
 
 
-def test_repeated_fee_counts_after_retraction(app: Flask, database: Database, audited: Audited) -> None:
-    one, two = fees(1, 2)
-    feed(app, one, two)
-    retract_ids(*audited, ["fee-2"], "wrong", actor=TESTER)
-    assert fee(database) == 1
-    feed(app, two)
-    assert fee(database) == 2
-    retract_ids(*audited, ["fee-1"], "wrong", actor=TESTER)
-    assert fee(database) == 2
-    retract_ids(*audited, ["fee-2"], "wrong again", actor=TESTER)
-    assert fee(database) is None
-
-
-def finished(first: int, last: int) -> list[dict[str, Any]]:
-    way: dict[str, Any] = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
-    return [each for n in range(first, last + 1) for each in (sent(n, **way), released(n))]
-
-
-@pytest.mark.parametrize("what", ["pair", "token", "chain"])
-def test_icon_change_projects_no_transfer(app: Flask, editing: Editing, what: str) -> None:
-    version = 0
-
-    def change() -> None:
-        nonlocal version
-        version += 1
-        shown = {"name": f"Name {version}", "icon": f"https://icons.example/{version}"}
-        document = network()
-        if what == "pair":
-            document["pegged_pairs"] = [pair | {"org_token": shown} for pair in document["pegged_pairs"]]
-        elif what == "token":
-            document["tokens"] = [token | shown for token in document["tokens"]]
-        else:
-            document["chains"] = [chain | shown for chain in document["chains"]]
-        assert import_network(*editing, build.text(document), actor=TESTER).changes
-
-    feed(app, *finished(1, 2))
-    grows_little(change, lambda: feed(app, *finished(3, 60)))
-
-
-@pytest.mark.parametrize("decimal", [12, None])
-def test_decimals_of_pair_token_count(
-    app: Flask, editing: Editing, status: Callable[[int], Any], decimal: int | None
-) -> None:
-    """What a payout without an amount took follows from them. Transfers through the pair must be over."""
-    feed(app, *finished(1, 1))
-    assert status(1).received_amount == 10**9
-    document = network()
-    own = {"name": "own"} if decimal is None else {"name": "own", "decimal": decimal}
-    document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
-    import_network(*editing, build.text(document), actor=TESTER)
-    assert status(1).received_amount == (10**9 if decimal is None else 10**3)
-
-
 def transfers(first: int, count: int) -> list[dict[str, Any]]:
     return [
         e for n in range(first, first + count) for e in (sent(n), about(n, "transfer.confirmed"), released(n))
     ]
 
 
+@pytest.mark.every_database
 def test_large_batch_takes_as_many_statements(app: Flask, database: Database) -> None:
     feed(app, *transfers(1, 1))
     with statements(database.feed) as of_one:
@@ -225,6 +153,7 @@ def test_batch_reads_only_what_it_needs(app: Flask, database: Database) -> None:
     assert 0 < len(executed) <= 10
 
 
+@pytest.mark.every_database
 def test_more_ids_than_statement_parameters(app: Flask, database: Database) -> None:
     """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
     feed(app, sent(1))

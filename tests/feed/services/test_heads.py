@@ -16,7 +16,7 @@ from app.db.engine import reading
 from app.feed.services.ingest import Intake, cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
-from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.feed.services.retract import retract_ids, retract_reporter
 from app.transfers.models import ChainProgress, Event
 from app.transfers.rules.events.event_types import EVENT_CLASSES
 from tests.actors import TESTER
@@ -63,6 +63,7 @@ def one_by_one(app: Flask, *events: dict[str, Any], reporter: str = "test") -> N
         assert feed(app, each, reporter=reporter).refused == []
 
 
+@pytest.mark.every_database
 def test_polls_do_not_grow_the_log(app: Flask, database: Database, audited: Audited) -> None:
     one_by_one(app, *heads(1, 60))
     with_sixty = len(blocks(database))
@@ -73,11 +74,6 @@ def test_polls_do_not_grow_the_log(app: Flask, database: Database, audited: Audi
     assert read_to(database) == (120, 120 - 1000)
     replay(*audited, actor=TESTER)
     assert read_to(database) == (120, 120 - 1000)
-
-
-def test_long_upload_drops_old_heads_too(app: Flask, database: Database) -> None:
-    feed(app, *heads(1, 500))
-    assert len(blocks(database)) <= DEPTH + 2
 
 
 def test_heads_within_reach_stay_in_log(app: Flask, database: Database) -> None:
@@ -149,53 +145,3 @@ def test_export_of_heads_gives_the_same(
     forget_events(app)
     assert ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES).refused == []
     assert read_to(database) == (100, 100 - 1000)
-
-
-def test_later_time_of_lower_head_counts(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a lower block a later time was reported: it goes on to count."""
-    one_by_one(app, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
-    assert read_to(database) == (100, -1)
-    replay(*audited, actor=TESTER)
-    assert read_to(database) == (100, -1)
-
-
-def test_head_ahead_of_clock_leaves_earlier_heads(app: Flask, database: Database) -> None:
-    one_by_one(app, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
-    assert blocks(database)[-2:] == [20, 500]
-    assert read_to(database) == (20, 20 - 1000)
-
-
-def test_head_after_deep_reorgs_counts(app: Flask, database: Database) -> None:
-    """Step by step the chain goes back further than one reorganisation may."""
-    one_by_one(app, *heads(1, 100))
-    for block in (91, 82, 73):
-        one_by_one(app, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
-    one_by_one(app, head(75, name="new"))
-    assert read_to(database) == (75, 0)
-
-
-def test_one_acceptance_is_found_by_id(app: Flask, database: Database, audited: Audited) -> None:
-    """Of a head that was orphaned and came again, by another reporter, only the later acceptance is left."""
-    one_by_one(app, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
-    one_by_one(app, head(12), reporter="slow")
-    one_by_one(app, *heads(13, 50))
-    with reading(database.engine) as connection:
-        query = select(Event.occurrence).where(Event.event_id == "head-12")
-        assert connection.scalars(query).all() == [1]
-    assert retract_ids(*audited, ["head-12"], "wrong", actor=TESTER)
-    assert read_to(database) == (50, 0)
-    with pytest.raises(NothingToRetract, match="no event has the id"):
-        retract_ids(*audited, ["head-13"], "wrong", actor=TESTER)
-
-
-def test_backlog_of_heads_is_dropped_in_parts(
-    app: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 0)
-    one_by_one(app, *heads(1, 60))
-    assert len(blocks(database)) == 60
-    monkeypatch.setattr("app.feed.services.log.AT_ONCE", 20)
-    one_by_one(app, head(61))
-    assert len(blocks(database)) == 41
-    one_by_one(app, head(62), head(63))
-    assert len(blocks(database)) <= DEPTH + 2

@@ -1,12 +1,16 @@
-"""After any history of a gateway, a replay of its log changes nothing."""
+"""After any history, in any order and batches, answers are the same; a replay of the log changes nothing."""
 
 from __future__ import annotations
 
 import random
 from datetime import timedelta
+from itertools import permutations
+from typing import Any
 
 import pytest
 from flask import Flask
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import select
 
@@ -27,25 +31,29 @@ from app.transfers.models import Event
 from app.transfers.rules.events.keys import OPERATORS
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
+from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
 from tests.builders.clock import MovableClock
 from tests.feed.seeds import seeds
-from tests.feed.services.any_order import REORGS, SHARED, members, of_transfer
+from tests.feed.services.any_order import (
+    EVERYTHING,
+    REORGS,
+    SHARED,
+    Events,
+    answers_after,
+    arrival,
+    of_transfer,
+)
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, live_through
 from tests.feed.services.world import (
-    KEYS,
     NOW,
     about,
     event,
     feed,
     forget_events,
     id_of,
-    prepared,
-    request,
     sent,
-    signature,
-    signed,
     transfer_id,
 )
 
@@ -54,7 +62,8 @@ DEPTHS = (40, 1000)
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
 
 
-@pytest.mark.parametrize("tried", seeds(2))
+@pytest.mark.every_database
+@pytest.mark.parametrize("tried", seeds(4))
 def test_a_replay_changes_nothing(app: Flask, tried: range) -> None:
     for seed in tried:
         change_part(app, Database, clock=MovableClock(NOW))
@@ -108,7 +117,7 @@ def test_heads_that_left_the_log_change_nothing(
         assert progress == whole["chain_progress"], (seed, happened)
 
 
-@pytest.mark.parametrize("tried", seeds(10, many=400))
+@pytest.mark.parametrize("tried", seeds(5, many=400))
 def test_pages_show_any_history(
     app: Flask, database: Database, snapshots: SnapshotSource, tried: range
 ) -> None:
@@ -164,25 +173,84 @@ def test_read_to_ignores_retracted_events(app: Flask, audited: Audited, wrong: s
     assert last == "11:58:20"
 
 
-def test_chain_without_events_was_not_read(app: Flask, audited: Audited) -> None:
-    feed(app, sent(1) | {"id": "a send"})
-    assert read_to(app) == {"1": "11:58:20"}
-    retract_ids(*audited, ["a send"], "wrong", actor=TESTER)
-    assert read_to(app) == {}
+@st.composite
+def some_events(draw: st.DrawFn) -> Events:
+    return draw(st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=25, unique_by=repr))
 
 
-def test_read_to_ignores_send_orphaned_by_reorg(app: Flask) -> None:
-    feed(app, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
-    assert read_to(app) == {"1": "11:55:00"}
+@pytest.mark.every_database
+@costly
+@given(data=st.data())
+def test_any_order_gives_the_same(app: Flask, data: st.DataObject) -> None:
+    events = data.draw(some_events())
+    one_way = data.draw(arrival(events))
+    other_way = data.draw(arrival(events))
+    assert answers_after(app, one_way) == answers_after(app, other_way)
 
 
-def test_current_validators_identify_paid_request(app: Flask, database: Database, audited: Audited) -> None:
-    """Other transfers with the same withdraw id are answered by it."""
-    paid, other = request(1), request(1, seqnum=8)
-    done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)
-    signatures = (signed(1, signature(paid, key)) for key in KEYS[:3])
-    feed(app, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
-    feed(app, event("validators.updated", chain_id=1, **members(4, 5, 6)))
-    before = everything(database)
-    replay(*audited, actor=TESTER)
-    assert everything(database) == before
+@costly
+@given(data=st.data())
+def test_any_order_between_reorgs_gives_the_same(app: Flask, data: st.DataObject) -> None:
+    first, second, third = (data.draw(some_events()) for _ in range(3))
+    reorgs = [[[data.draw(st.sampled_from(REORGS))]] for _ in range(2)]
+
+    def once() -> dict[str, list[tuple[Any, ...]]]:
+        a, b, c = (data.draw(arrival(events)) for events in (first, second, third))
+        return answers_after(app, a, reorgs[0], b, reorgs[1], c)
+
+    assert once() == once()
+
+
+def test_nearly_all_events_are_accepted(app: Flask) -> None:
+    """In their own order: otherwise the tests above would compare refusals."""
+    verdict = feed(app, *EVERYTHING)
+    assert len(EVERYTHING) == verdict.accepted + verdict.repeated + len(verdict.refused)
+    assert len(verdict.refused) <= 15
+
+
+BURN: dict[str, Any] = {"kind": "burn", "symbol": "CELR"}
+
+
+FROM_2: dict[str, Any] = BURN | {"src_chain_id": 2, "dst_chain_id": 1}
+
+
+FROM_1: dict[str, Any] = BURN | {"src_chain_id": 1, "dst_chain_id": 2}
+
+
+FAR = 60_000_000
+
+
+FAILED = about(2, "transfer.failed", block=FAR)
+
+
+READ: dict[str, tuple[Events, Events, dict[int, int | None]]] = {
+    "a submission has no block of its chain": (
+        [],
+        [about(2, "transfer.submitted", at=-102, src_chain_id=1), FAILED, sent(2, block=100, **FROM_2)],
+        {2: FAR},
+    ),
+    "sends from one chain to two": (
+        [],
+        [
+            sent(2, at=-102, block=80),
+            sent(2, at=-101, block=90, dst_chain_id=3),
+            about(2, "transfer.delayed", block=FAR),
+        ],
+        {1: 90, 2: FAR},
+    ),
+    "what a reorganisation took back counts no more": (
+        [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)],
+        [sent(2, at=-102, block=80, **FROM_2), sent(2, at=-101, block=90, **FROM_1), FAILED],
+        {1: 149, 2: FAR},
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "reported", "read"), READ.values(), ids=READ)
+def test_chains_are_read_as_far_in_any_order(
+    app: Flask, before: Events, reported: Events, read: dict[int, int | None]
+) -> None:
+    """How far a chain was read decides which reorganisations are too deep to be believed."""
+    for order in permutations(reported):
+        found = answers_after(app, [before], [[each] for each in order])["chain_progress"]
+        assert {row[0]: row[1] for row in found if row[1] is not None} == read, order

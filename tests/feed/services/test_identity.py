@@ -13,9 +13,8 @@ from sqlalchemy import insert, select
 from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.estimates.models import PoolCounter, ReportedFee
+from app.estimates.models import ReportedFee
 from app.feed.services.ingest import Intake, ingest_lines
-from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Anomaly, Event
@@ -26,11 +25,8 @@ from tests.applications import Audited
 from tests.feed.services.world import (
     NOW,
     about,
-    address,
     event,
     feed,
-    forget_events,
-    released,
     sent,
     state,
     transfer_id,
@@ -94,14 +90,6 @@ def test_changed_content_is_refused_and_raised(app: Flask, database: Database) -
     assert sum(row.transfer_id is not None for row in rows) == sum(row.chain_id is not None for row in rows)
 
 
-def test_reorg_reaches_block_reported_later(app: Flask, database: Database) -> None:
-    full = event("liquidity.added", "l", chain_id=1, symbol="USDT", amount="5", block=90)
-    feed(app, {name: value for name, value in full.items() if name != "block"}, full)
-    feed(app, event("chain.reorged", chain_id=1, from_block=90))
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(PoolCounter.added)) == 0
-
-
 class TestRetract:
     def test_retract_requires_subject_of_ambiguous_id(
         self, app: Flask, database: Database, audited: Audited, status: Callable[[int], Any]
@@ -125,16 +113,6 @@ class TestRetract:
         assert feed(app, sent(1) | {"id": "x"}).repeated == 1
         assert feed(app, sent(2) | {"id": "x"}).accepted == 1
 
-    def test_retracting_fee_removes_one_route(self, app: Flask, database: Database, audited: Audited) -> None:
-        for src, dst in ((1, 2), (2, 1)):
-            feed(
-                app,
-                event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
-            )
-        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
-        with reading(database.engine) as connection:
-            assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
-
     def test_retraction_without_subjects_is_read(
         self, app: Flask, database: Database, intake: Intake, audited: Audited, status: Callable[[int], Any]
     ) -> None:
@@ -154,26 +132,6 @@ class TestRetract:
         replay(*audited, actor=TESTER)
         assert state(database) == before
 
-    def test_export_of_shared_ids_gives_the_same(
-        self, app: Flask, database: Database, intake: Intake, audited: Audited
-    ) -> None:
-        feed(
-            app,
-            sent(1) | {"id": "x"},
-            sent(2) | {"id": "x"},
-            released(1),
-            sent(1, contract=address(8)) | {"id": "x"},
-        )
-        retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
-        before, lines = state(database), list(export_log(database))
-        forget_events(app)
-        again = ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES)
-        assert (again.refused, again.accepted, again.repeated) == ([], 4, 1)
-        assert state(database) == before
-        assert [json.loads(line)["id"] for line in export_log(database)] == [
-            json.loads(line)["id"] for line in lines
-        ]
-
 
 def test_lookup_cost_ignores_shared_ids(app: Flask, database: Database) -> None:
     """The row of the subject is found, not all rows of the id."""
@@ -189,3 +147,12 @@ def test_lookup_cost_ignores_shared_ids(app: Flask, database: Database) -> None:
         connection.execute(insert(Event), rows)
     assert feed(app, event("chain.head", "x", at=0, chain_id=12, block=1)).repeated == 1
     assert feed(app, event("chain.head", "x", at=0, chain_id=1, block=1)).accepted == 1
+
+
+def test_retracting_fee_removes_one_route(app: Flask, database: Database, audited: Audited) -> None:
+    for src, dst in ((1, 2), (2, 1)):
+        fee = event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1")
+        feed(app, fee)
+    retract_ids(*audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
+    with reading(database.engine) as connection:
+        assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]

@@ -19,19 +19,16 @@ from app.feed.models import JournalRow
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
-from app.feed.services.retract import retract_ids
 from app.feed.verifying.comparing import Difference
 from app.feed.verifying.run import verify
 from app.http.application import part_of
-from app.network.document import import_network
 from app.transfers.models import Event, Transfer
 from app.transfers.rules.refunds.request_message import withdraw_id_of
 from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
 from tests.amounts import costly
-from tests.applications import Audited, Editing
-from tests.builders import network as build
-from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
+from tests.applications import Audited
+from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -40,7 +37,6 @@ from tests.feed.services.world import (
     feed,
     forget_events,
     id_of,
-    network,
     prepared,
     released,
     request,
@@ -126,25 +122,6 @@ def test_entry_has_row_per_transfer(app: Flask, database: Database) -> None:
     assert [row for row in steps(database) if row[0] == 4] == [(4, 1, 0)] * 3
 
 
-def test_paid_id_reaches_other_at_its_entry(app: Flask) -> None:
-    """The refund requests of both transfers have one withdraw id."""
-    reported: Events = []
-    for n in (1, 2):
-        wd_onchain = request(n)
-        reported += [
-            sent(n),
-            about(n, "network.status", at=-40, xfer_status=4),
-            about(n, "refund.requested", at=-30),
-        ]
-        reported += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
-    reported += [about(1, "refund.completed", block=400)]
-    _, one_by_one = fed(app, [[each] for each in reported])
-    _, at_once = fed(app, [reported])
-    assert at_once == one_by_one
-    last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
-    assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
-
-
 def test_each_validator_set_changes_open_refund(app: Flask, database: Database) -> None:
     """The second set takes the quorum away, the third gives it back."""
     first, second = PEOPLE[:2]
@@ -163,37 +140,6 @@ def test_each_validator_set_changes_open_refund(app: Flask, database: Database) 
     _, at_once = fed(app, [reported])
     assert at_once == one_by_one
     assert steps(database)[-2:] == [(7, 8, 7), (8, 7, 8)]
-
-
-def test_several_projections_make_one_row(app: Flask, database: Database) -> None:
-    """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
-    first, second = PEOPLE[:2]
-    wd_onchain = request(1)
-    used = withdraw_id_of(wd_onchain)
-    assert used is not None
-    feed(
-        app,
-        rotation(1, {second: 1}, at=-300),
-        sent(1),
-        about(1, "network.status", at=-40, xfer_status=4),
-        about(1, "refund.requested", at=-30),
-        prepared(1, wd_onchain),
-        signed(1, signature(wd_onchain, first)),
-        rotation(1, {first: 1}, at=-20, block=310),
-        event("withdraw.done", chain_id=1, block=300, withdraw_id="0x" + used.hex(), ref_id=transfer_id(9)),
-    )
-    assert steps(database)[-1] == (8, 8, 7)
-    feed(app, event("chain.reorged", chain_id=1, from_block=290))
-    assert [row for row in steps(database) if row[0] == 9] in ([], [(9, 7, 7)])
-
-
-def test_replay_changes_no_row(app: Flask, database: Database, audited: Audited) -> None:
-    feed(app, sent(1), released(1, event_id="paid"))
-    retract_ids(*audited, ["paid"], "was another's", actor=TESTER)
-    before = rows(database)
-    assert [row[6] for row in before] == [False, False, True]
-    replay(*audited, actor=TESTER)
-    assert rows(database) == before
 
 
 def test_missing_last_row_is_reported(app: Flask, database: Database, audited: Audited) -> None:
@@ -231,19 +177,42 @@ def test_rows_go_with_transfer_numbers_stay_used(
         before = heads(database)
 
 
-def test_display_change_has_no_row(app: Flask, database: Database, editing: Editing) -> None:
-    feed(app, sent(1))
-    before = rows(database)
-    document = network()
-    changed = [each | {"explore_url": "https://other.example/"} for each in document["chains"]]
-    import_network(*editing, build.text(document | {"chains": changed}), actor=TESTER)
-    assert rows(database) == before
+def test_paid_id_reaches_other_at_its_entry(app: Flask) -> None:
+    """The refund requests of both transfers have one withdraw id."""
+    reported: Events = []
+    for n in (1, 2):
+        wd_onchain = request(n)
+        reported += [
+            sent(n),
+            about(n, "network.status", at=-40, xfer_status=4),
+            about(n, "refund.requested", at=-30),
+        ]
+        reported += [prepared(n, wd_onchain), *(signed(n, signature(wd_onchain, key)) for key in KEYS)]
+    reported += [about(1, "refund.completed", block=400)]
+    _, one_by_one = fed(app, [[each] for each in reported])
+    _, at_once = fed(app, [reported])
+    assert at_once == one_by_one
+    last = [row for row in at_once if row[1] == max(each[1] for each in at_once)]
+    assert [row[0].hex() for row in last] == [transfer_id(1)[2:], transfer_id(2)[2:]]
 
 
-def test_new_evidence_signers_have_a_row(app: Flask, database: Database) -> None:
-    """The status is 8 before and after: nobody is notified, and the evidence is another one."""
-    wd = request(1)
-    feed(app, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))
-    rotated = event("validators.updated", chain_id=1, block=130, **members(0, 1, 2))
-    feed(app, rotated)
-    assert rows(database)[-1][1:5] == (7, False, 8, 8)
+def test_several_projections_make_one_row(app: Flask, database: Database) -> None:
+    """A reorganisation gives the withdraw id back, and then takes the validators away who signed."""
+    first, second = PEOPLE[:2]
+    wd_onchain = request(1)
+    used = withdraw_id_of(wd_onchain)
+    assert used is not None
+    feed(
+        app,
+        rotation(1, {second: 1}, at=-300),
+        sent(1),
+        about(1, "network.status", at=-40, xfer_status=4),
+        about(1, "refund.requested", at=-30),
+        prepared(1, wd_onchain),
+        signed(1, signature(wd_onchain, first)),
+        rotation(1, {first: 1}, at=-20, block=310),
+        event("withdraw.done", chain_id=1, block=300, withdraw_id="0x" + used.hex(), ref_id=transfer_id(9)),
+    )
+    assert steps(database)[-1] == (8, 8, 7)
+    feed(app, event("chain.reorged", chain_id=1, from_block=290))
+    assert [row for row in steps(database) if row[0] == 9] in ([], [(9, 7, 7)])

@@ -64,6 +64,7 @@ def test_release_counts_once_decimals_are_known(
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
 
 
+@pytest.mark.every_database
 def test_liquidity_counts_once_its_symbol_is_known(app: Flask, database: Database, editing: Editing) -> None:
     """Its symbol is written as the configuration writes it, in any letter case."""
     document = without_network(database)

@@ -44,18 +44,12 @@ from tests.feed.services.any_order import EVERYTHING, REORGS, Events
 from tests.feed.services.everything import everything
 from tests.feed.services.histories import EVENTS, REPORTERS
 from tests.feed.services.world import (
-    KEYS,
     NOW,
     about,
-    event,
     feed,
     forget_events,
-    prepared,
     released,
-    request,
     sent,
-    signature,
-    signed,
 )
 from tests.steps import statements
 
@@ -63,6 +57,8 @@ Reported = tuple[str, Events]
 """A post: its reporter and its events."""
 
 SECONDS = 20.0
+
+pytestmark = pytest.mark.every_database
 
 
 def read_posts(reported: Sequence[Reported]) -> list[Post]:
@@ -125,39 +121,6 @@ def test_grouped_posts_equal_single_posts(app: Flask, data: st.DataObject) -> No
         assert rows == apart[name], name
 
 
-OTHER = request(1, amount=5)
-WAITING = [sent(1), prepared(1, request(1)), signed(1, signature(OTHER, KEYS[0]))]
-HEAD = event("chain.head", "first", chain_id=1, block=100, at=-20)
-
-
-@pytest.mark.parametrize(
-    ("before", "reported"),
-    [
-        (WAITING, [("a", [prepared(1, OTHER)]), ("b", [sent(2)])]),
-        (
-            [HEAD],
-            [
-                ("b", [sent(1, block=1_000, at=-15)]),
-                ("a", [event("chain.head", chain_id=1, block=70, at=-30)]),
-            ],
-        ),
-    ],
-    ids=["signatures that waited", "heads that left the log"],
-)
-def test_related_posts_are_taken_in_order(
-    app: Flask, database: Database, before: Events, reported: list[Reported]
-) -> None:
-    change_part(app, Intake, max_reorg_blocks=40)
-    states = []
-    for groups in ([[post] for post in read_posts(reported)], [read_posts(reported)]):
-        forget_events(app)
-        feed(app, *before, reporter="a")
-        for group in groups:
-            together(app, group)
-        states.append(([outcome(post.result) for group in groups for post in group], state(database)))
-    assert states[0] == states[1]
-
-
 def test_each_post_publishes_its_change(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     published: list[int] = []
 
@@ -181,22 +144,6 @@ def test_grouped_posts_share_statements(app: Flask, database: Database) -> None:
         together(app, many := posts(21))
     assert [post.result.accepted for post in many] == [3] * 8
     assert 0 < len(of_eight) == len(of_one) < 35
-
-
-def test_event_in_two_posts_counts_once(app: Flask) -> None:
-    posts = read_posts(
-        [("a", [sent(1)]), ("b", [sent(1)]), ("a", [sent(1, amount="7") | {"id": sent(1)["id"]}])]
-    )
-    together(app, posts)
-    assert [(p.result.accepted, p.result.repeated, len(p.result.refused)) for p in posts] == [
-        (1, 0, 0), (0, 1, 0), (0, 0, 1),
-    ]  # fmt: skip
-
-
-def test_events_of_joint_posts_store_reporter(app: Flask, database: Database) -> None:
-    together(app, read_posts([("a", [sent(1)]), ("b", [sent(2)]), ("a", [sent(3)])]))
-    with reading(database.engine) as connection:
-        assert list(connection.scalars(select(Event.reporter).order_by(Event.seq))) == ["a", "b", "a"]
 
 
 @contextmanager
@@ -241,7 +188,6 @@ def breaking(connection: Connection, _lines: int) -> None:
     connection.exec_driver_sql("SELECT 1 FROM no_such_table")
 
 
-@pytest.mark.every_database
 @pytest.mark.parametrize(
     "bad",
     [Terms(admit=refusing), Terms(charge=refusing), Terms(charge=breaking), Terms(refusing, refusing, 10)],
@@ -257,7 +203,6 @@ def test_error_affects_one_post_only(app: Flask, database: Database, intake: Int
     assert feed(app, sent(2)).accepted == 1
 
 
-@pytest.mark.every_database
 def test_waiting_posts_are_one_transaction(app: Flask) -> None:
     admitted: list[int] = []
     terms = lambda number: Terms(admit=lambda connection: admitted.append(id(connection)))  # noqa: E731
@@ -281,13 +226,7 @@ class TestQueue:
 
         return work
 
-    def waiting(
-        self,
-        queue: PostQueue,
-        posts: Sequence[Post],
-        work_of: Callable[[list[list[Post]]], Callable[[Take], None]],
-        most: int = 1_000,
-    ) -> list[list[Post]]:
+    def waiting(self, queue: PostQueue, posts: Sequence[Post], most: int) -> list[list[Post]]:
         """Commit the posts, all but the first while that is under way. Returns the groups that were taken."""
         taken: list[list[Post]] = []
         under_way, go_on = threading.Event(), threading.Event()
@@ -297,7 +236,7 @@ class TestQueue:
             under_way.set()
             assert go_on.wait(SECONDS)
 
-        works = [first, *[work_of(taken)] * (len(posts) - 1)]
+        works = [first, *[self.all_of(taken)] * (len(posts) - 1)]
         threads = []
         for number, (post, work) in enumerate(zip(posts, works, strict=True)):
             run = lambda post=post, work=work: queue.commit(post, work, most=most, seconds=SECONDS)  # noqa: E731
@@ -323,7 +262,7 @@ class TestQueue:
     def test_waiting_posts_are_grouped(self, sizes: list[int], alone: int | None, groups: list[int]) -> None:
         queue = PostQueue()
         posts = [self.post(lines, goes_alone=n == alone) for n, lines in enumerate(sizes)]
-        taken = self.waiting(queue, posts, self.all_of, most=8)
+        taken = self.waiting(queue, posts, most=8)
         assert [len(group) for group in taken] == groups
         assert [post for group in taken for post in group] == posts
 
@@ -360,19 +299,3 @@ class TestQueue:
         queue.commit(first, slow, most=9, seconds=SECONDS)
         assert taken == [[first]]
         assert not queue._posts
-
-    def test_group_failure_makes_each_go_alone(self) -> None:
-        tried: list[int] = []
-
-        def failing(taken: list[list[Post]]) -> Callable[[Take], None]:
-            def work(take: Take) -> None:
-                group = list(take())
-                tried.append(len(group))
-                if len(group) > 1:
-                    raise KeyError
-                self.all_of(taken)(lambda: group)
-
-            return work
-
-        self.waiting(PostQueue(), [self.post() for _ in range(5)], failing)
-        assert tried == [4, 1, 1, 1, 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,15 +10,12 @@ from flask import Flask
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.estimates.models import PoolCounter
-from app.feed.models import PrunedEvent
 from app.feed.services.ingest import Intake, cursor
-from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
@@ -31,7 +27,7 @@ from tests.actors import TESTER
 from tests.amounts import costly
 from tests.applications import Audited, audited_of, change_part
 from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
-from tests.feed.services.pruning import LATER, OF_TRANSFERS, prune_later, pruned_ids, without
+from tests.feed.services.pruning import LATER, prune_later, pruned_ids, without
 from tests.feed.services.world import (
     NO_LIQUIDITY,
     NOW,
@@ -46,6 +42,7 @@ from tests.feed.services.world import (
 )
 
 
+@pytest.mark.every_database
 @settings(costly, phases=(Phase.explicit, Phase.generate))  # finding a smaller example takes minutes
 @given(data=st.data())
 def test_prune_changes_no_answer(app: Flask, database: Database, data: st.DataObject) -> None:
@@ -128,13 +125,6 @@ def test_prune_leaves_transfer_with_open_anomaly(app: Flask, database: Database)
     assert state(database)["anomalies"] == []
 
 
-def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> None:
-    wrong = about(1, "transfer.delayed")
-    feed(app, sent(1), released(1), wrong)
-    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert prune_later(app, LATER).retained == {"has retracted events": 1}
-
-
 def test_pruned_ids_stay_known(app: Flask, database: Database) -> None:
     gone = [sent(1), released(1)]
     feed(app, *gone)
@@ -148,26 +138,6 @@ def test_pruned_ids_stay_known(app: Flask, database: Database) -> None:
     assert [row[1] for row in state(database)["anomalies"]] == [
         f"event:transfer:{gone[0]['transfer_id']}:{gone[0]['id']}"
     ]
-
-
-def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
-    """More or fewer fields are the same content; other values are refused."""
-    gone = sent(1, log_index=4, nonce=9)
-    feed(app, gone, released(1))
-    prune_later(app, LATER)
-    bare = {name: value for name, value in gone.items() if name not in ("block", "nonce")}
-    again = feed(app, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
-    assert (again.repeated, again.refused) == (4, [])
-    others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
-    assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
-
-
-def test_log_numbers_go_on_after_pruning(app: Flask, database: Database) -> None:
-    feed(app, sent(1), released(1))
-    prune_later(app, LATER)
-    feed(app, sent(2))
-    with reading(database.engine) as connection:
-        assert connection.scalars(select(Event.seq)).all() == [3]
 
 
 def test_reorg_reaching_pruned_is_refused(app: Flask) -> None:
@@ -186,41 +156,6 @@ def test_pruned_event_cannot_be_retracted(app: Flask) -> None:
         retract_ids(*audited_of(app), ["the-send"], "wrong", actor=TESTER)
     with pytest.raises(NothingToRetract, match="were pruned"):
         retract_reporter(*audited_of(app), "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
-
-
-def test_third_retraction_refuses_pruned_event(app: Flask, database: Database, audited: Audited) -> None:
-    feed(app, sent(1, event_id="the-send"), released(1))
-    (first,) = retract_ids(*audited, ["the-send"], "wrong", actor=TESTER)
-    (second,) = retract_ids(*audited, [first], "it was right", actor=TESTER)
-    prune_later(app, LATER)
-    assert pruned_ids(database)
-    before = state(database)
-    with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
-        retract_ids(*audited_of(app), [second], "it was wrong after all", actor=TESTER)
-    assert state(database) == before
-
-
-def test_export_after_pruning_restores_transfers(app: Flask, database: Database) -> None:
-    """Into an empty database it gives the same transfers; the pools lack what was pruned."""
-    feed(
-        app,
-        sent(1),
-        released(1),
-        sent(2),
-        event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
-    )
-    prune_later(app, LATER)
-    before, lines = state(database), list(export_log(database))
-    assert len(lines) == 2
-    answers_after(app, [])
-    with reading(database.engine) as connection:
-        assert not connection.scalar(select(func.count()).select_from(PrunedEvent))
-    assert feed(app, *map(json.loads, lines)).accepted == 2
-    again = state(database)
-    assert {name: again[name] for name in OF_TRANSFERS} == {name: before[name] for name in OF_TRANSFERS}
-    with reading(database.engine) as connection:
-        row = connection.execute(select(PoolCounter.__table__)).one()
-    assert (row.added, row.sent, row.relayed) == (7, 1_000_000_000, 0)
 
 
 def fee(name: str, at: float, base_fee: int) -> dict[str, Any]:
@@ -284,6 +219,7 @@ def test_prune_removes_heads_of_earlier_releases(
     assert state(database) == before
 
 
+@pytest.mark.every_database
 def test_prune_leaves_every_cursor(
     app: Flask, database: Database, environment_tokens: EnvironmentTokens
 ) -> None:
@@ -296,3 +232,34 @@ def test_prune_leaves_every_cursor(
     assert prune_later(app, LATER).transfers.total() == 2
     assert [cursor(database, token) for token in tokens] == before
     assert None not in before
+
+
+def test_prune_leaves_transfer_with_retraction(app: Flask, audited: Audited) -> None:
+    wrong = about(1, "transfer.delayed")
+    feed(app, sent(1), released(1), wrong)
+    retract_ids(*audited, [wrong["id"]], "wrong", actor=TESTER)
+    assert prune_later(app, LATER).retained == {"has retracted events": 1}
+
+
+def test_pruned_content_may_have_fewer_fields(app: Flask) -> None:
+    """More or fewer fields are the same content; other values are refused."""
+    gone = sent(1, log_index=4, nonce=9)
+    feed(app, gone, released(1))
+    prune_later(app, LATER)
+    bare = {name: value for name, value in gone.items() if name not in ("block", "nonce")}
+    again = feed(app, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
+    assert (again.repeated, again.refused) == (4, [])
+    others = feed(app, gone | {"log_index": 5}, bare | {"nonce": 1})
+    assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
+
+
+def test_third_retraction_refuses_pruned_event(app: Flask, database: Database, audited: Audited) -> None:
+    feed(app, sent(1, event_id="the-send"), released(1))
+    (first,) = retract_ids(*audited, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(*audited, [first], "it was right", actor=TESTER)
+    prune_later(app, LATER)
+    assert pruned_ids(database)
+    before = state(database)
+    with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
+        retract_ids(*audited_of(app), [second], "it was wrong after all", actor=TESTER)
+    assert state(database) == before

@@ -82,16 +82,6 @@ def between_turns(app: Flask, monkeypatch: pytest.MonkeyPatch, *events: dict[str
     return turns
 
 
-def test_transfer_changed_between_turns_stays(
-    app: Flask, database: Database, intake: Intake, audited: Audited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feed(app, *(each for n in (1, 2, 3) for each in (sent(n), released(n, at=n - 60))))
-    turns = between_turns(app, monkeypatch, about(3, "transfer.confirmed", at=-70))
-    found = prune(*audited, intake, LATER, actor=TESTER)
-    assert (found.transfers.total(), found.events, turns) == (2, 4, [1, 1, 1])
-    assert pruned_ids(database) == {id_of(n) for n in (1, 2)}
-
-
 def test_rest_is_reread_after_reorg(
     app: Flask, intake: Intake, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:

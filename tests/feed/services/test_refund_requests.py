@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
 from app.db.database import Database
@@ -17,35 +15,27 @@ from app.db.engine import reading, writing
 from app.feed.projection.transfers import project_again
 from app.feed.services.ingest import Intake
 from app.feed.services.prune import prune
-from app.feed.services.reprojection import replay
-from app.feed.services.retract import retract_ids
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.actors import TESTER
-from tests.amounts import costly
 from tests.applications import Audited
-from tests.feed.services.any_order import arrival, ingest, of_transfer
 from tests.feed.services.world import (
     NOW,
     about,
     event,
     feed,
-    forget_events,
     id_of,
     prepared,
     released,
     request,
     sent,
-    state,
 )
 
 StatusOf = Callable[[int], Any]
 
 NO_REASON = XferStatus.UNKNOWN
-
-pytestmark = pytest.mark.every_database
 
 
 def request_refund(database: Database, n: int, at: float = -20) -> None:
@@ -104,71 +94,7 @@ def test_request_masks_no_later_status(
     assert status_and_reason(status(1)) == (expected, NO_REASON)
 
 
-def test_retracted_decision_ends_the_request(
-    app: Flask, database: Database, audited: Audited, status: StatusOf
-) -> None:
-    refusal = bad_slippage(1)
-    feed(app, sent(1), refusal)
-    request_refund(database, 1)
-    retract_ids(*audited, [refusal["id"]], "a mistake", actor=TESTER)
-    assert status_and_reason(status(1)) == (Status.TRANSFER_SUBMITTING, NO_REASON)
-
-
-def test_decision_after_request_dates_status(app: Flask, database: Database, status: StatusOf) -> None:
-    feed(app, sent(1), bad_slippage(1))
-    request_refund(database, 1)
-    feed(app, network_status(1, XferStatus.BAD_TOKEN, -5))
-    assert status(1).status_since == NOW - timedelta(seconds=5)
-
-
-@costly
-@given(data=st.data())
-def test_request_counts_in_any_order(app: Flask, database: Database, data: st.DataObject) -> None:
-    """The request among everything that can be reported of its transfer, at any place."""
-    events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
-    events = [
-        sent(1),
-        *data.draw(st.lists(st.sampled_from([bad_slippage(1), bad_slippage(1, -49)]), max_size=2)),
-        *events,
-    ]
-
-    def once() -> Any:
-        forget_events(app)
-        batches = data.draw(arrival(events))
-        place = data.draw(st.integers(0, len(batches)))
-        ingest(app, batches[:place])
-        request_refund(database, 1)
-        ingest(app, batches)
-        return state(database)
-
-    assert once() == once()
-
-
-def test_replay_leaves_request(app: Flask, database: Database, audited: Audited, status: StatusOf) -> None:
-    feed(app, sent(1), bad_slippage(1), sent(2), bad_slippage(2))
-    request_refund(database, 1)
-    before = state(database)
-    replay(*audited, actor=TESTER)
-    assert state(database) == before
-    assert (status_and_reason(status(1)), status_and_reason(status(2))) == (
-        (Status.TRANSFER_REQUESTING_REFUND, NO_REASON),
-        (Status.TRANSFER_TO_BE_REFUNDED, XferStatus.BAD_SLIPPAGE),
-    )
-
-
-def test_pruning_removes_request_with_its_transfer(
-    app: Flask, database: Database, intake: Intake, audited: Audited, status: StatusOf
-) -> None:
-    old = -60 * 86400
-    feed(app, sent(1, at=old), bad_slippage(1, old), sent(2, at=old), bad_slippage(2, old))
-    for n in (1, 2):
-        request_refund(database, n, old)
-    feed(app, about(1, "refund.completed", at=old + 1))
-    assert sum(prune(*audited, intake, NOW - timedelta(days=30), actor=TESTER).transfers.values()) == 1
-    assert status(1) is None
-    assert status_and_reason(status(2)) == (Status.TRANSFER_REQUESTING_REFUND, NO_REASON)
-
-
+@pytest.mark.every_database
 @pytest.mark.parametrize("retained", [[], [2]], ids=["last is pruned", "last is retained"])
 def test_request_numbers_are_not_reused_after_pruning(
     app: Flask, database: Database, intake: Intake, audited: Audited, retained: list[int]

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
-import pytest
-from coincurve import PrivateKey
 from flask import Flask
 from sqlalchemy import func, select
 
-from app.credentials.rules.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.ingest import IngestResult, Intake, ingest_lines
-from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
 from app.feed.services.retract import retract_ids
 from app.http.application import part_of
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
-from app.transfers.models import Event, Refund
-from app.transfers.rules.events.event_types import EVENT_CLASSES
+from app.transfers.models import Refund
 from app.transfers.rules.refund_signatures import MAX_ASIDE, MAX_WAITING
 from app.transfers.rules.refunds.request_checks import signing_digest
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
+from app.values.crypto import keccak256
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.applications import Audited, audited_of
@@ -48,26 +41,15 @@ from tests.feed.services.world import (
     signed,
     state,
 )
+from tests.refunds.kit import rotation
+from tests.refunds.rules.evidence_kit import sign_with_nonce
 
 WD = request(1)
 ID = id_of(1)
 NEW = KEYS[4:7]
 
 
-def rotation(*keys: bytes, at: float = -20, block: int = 110, **fields: Any) -> dict[str, Any]:
-    signers = [checksum_address(address_of(key)) for key in keys]
-    return event(
-        "validators.updated",
-        at=at,
-        chain_id=1,
-        block=block,
-        signers=signers,
-        powers=["10"] * len(keys),
-        **fields,
-    )
-
-
-ROTATION = rotation(*NEW)
+ROTATION = rotation(1, dict.fromkeys(NEW, 10), at=-20, block=110)
 BY_NEW = [signed(1, signature(WD, key)) for key in NEW]
 
 
@@ -78,22 +60,8 @@ def count(database: Database, table: Any) -> int:
 
 def another_signature(key: bytes, nonce: int) -> bytes:
     """A signature of the request by this key that differs with the nonce (RFC 6979 would give one only)."""
-    digest = int.from_bytes(signing_digest(SendKind.POOL, ChainId(1), contract(SendKind.POOL), WD), "big")
-    point = PrivateKey(nonce.to_bytes(32, "big")).public_key.point()
-    r = point[0] % CURVE_ORDER
-    s = pow(nonce, -1, CURVE_ORDER) * (digest + r * int.from_bytes(key, "big")) % CURVE_ORDER
-    odd = point[1] % 2
-    if s > CURVE_ORDER // 2:
-        s, odd = CURVE_ORDER - s, 1 - odd
-    return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
-
-
-def feed_limited(app: Flask, event: dict[str, Any], chains: set[int]) -> IngestResult:
-    """Ingest one event of a reporter that is limited to these chains."""
-    line, scope = json.dumps(event).encode(), Scope(chains=frozenset(chains))
-    return ingest_lines(
-        part_of(app, Database), part_of(app, Intake), [line], f"of {sorted(chains)}", scope=scope
-    )
+    digest = signing_digest(SendKind.POOL, ChainId(1), contract(SendKind.POOL), WD)
+    return sign_with_nonce(digest, key, nonce)
 
 
 def assert_log_gives_the_same(app: Flask) -> dict[str, list[tuple[Any, ...]]]:
@@ -133,23 +101,6 @@ class TestAside:
         assert found[0]["refunds"]
         assert all(each == found[0] for each in found)
 
-    @pytest.mark.parametrize("undone", ["reorg", "retraction"])
-    def test_rotation_undone_and_done_again(
-        self, app: Flask, audited: Audited, status: Callable[[int], Any], undone: str
-    ) -> None:
-        feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-        old = signed(1, signature(WD, KEYS[0]))
-        assert len(feed(app, old).refused) == 1
-        if undone == "reorg":
-            feed(app, event("chain.reorged", chain_id=1, from_block=110))
-        else:
-            retract_ids(*audited, [ROTATION["id"]], "wrong", actor=TESTER)
-        assert status(1).status == Status.TRANSFER_REQUESTING_REFUND
-        assert feed(app, old).repeated == 1, "it is of a current validator again, and was quarantined"
-        feed(app, ROTATION)
-        assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
     def test_signatures_aside_are_bounded_and_unique(self, app: Flask, database: Database) -> None:
         feed(app, sent(1), prepared(1, WD))
         strangers = [signed(1, signature(WD, keccak256(b"stranger %d" % n))) for n in range(MAX_ASIDE + 20)]
@@ -159,19 +110,6 @@ class TestAside:
         feed(app, sent(2), prepared(2, request(2)))
         feed(app, signed(2, signature(request(2), NEW[0])))
         assert count(database, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
-
-    def test_malformed_signature_is_not_quarantined(self, app: Flask, database: Database) -> None:
-        feed(app, sent(1), prepared(1, WD))
-        assert len(feed(app, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
-        assert count(database, SignatureAside) == 0
-
-    def test_export_and_replay_give_same(self, app: Flask, database: Database, intake: Intake) -> None:
-        feed(app, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
-        before = assert_log_gives_the_same(app)
-        lines = list(export_log(database))
-        forget_events(app)
-        assert ingest_lines(database, intake, lines, "cli", types=EVENT_CLASSES).refused == []
-        assert state(database) == before
 
 
 class TestTooMany:
@@ -231,37 +169,6 @@ class TestTooMany:
         assert status(1).status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
         assert_log_gives_the_same(app)
 
-    def test_ids_of_unneeded_signatures_are_used(self, app: Flask, database: Database) -> None:
-        """Also by one that another replaces, which no history has."""
-        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
-        feed(app, sent(1), prepared(1, WD), *copies)
-        assert count(database, SignatureNotNeeded) == 1
-        others = [about(1, "refund.requested") | {"id": each["id"]} for each in copies]
-        found = feed(app, *others, about(1, "refund.requested"))
-        assert (found.accepted, [each.line for each in found.refused]) == (1, [1, 2])
-        assert {each.reason[:24] for each in found.refused} == {"id: was reported before "}
-        feed(app, event("chain.reorged", chain_id=2, from_block=500))
-        assert feed(app, *copies).repeated == 2
-
-    def test_signature_copies_count_per_token_scope(self, app: Flask, database: Database) -> None:
-        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(2)]
-        one, other, third = ({1}, {1, 2}, {1, 3})
-        feed(app, sent(1), prepared(1, WD))
-        reported = [(copies[0], one), (copies[0], other), (copies[1], one)]
-        assert [feed_limited(app, event, chains).accepted for event, chains in reported] == [1, 1, 1]
-        assert count(database, SignatureNotNeeded) == 1
-        assert feed_limited(app, copies[0], third).accepted == 1
-        another = about(1, "refund.requested") | {"id": copies[0]["id"]}
-        assert feed_limited(app, another, {1, 2, 3}).accepted == 1
-        again = [feed_limited(app, copies[0], chains).repeated for chains in (one, other, third)]
-        assert again == [1, 1, 1]
-        assert_log_gives_the_same(app)
-
-    def test_log_has_every_signature(self, app: Flask, database: Database) -> None:
-        many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(5, 9)]
-        feed(app, sent(1), prepared(1, WD), *many)
-        assert count(database, Event) == 6
-
 
 def test_signature_of_other_request_is_needed(
     app: Flask, database: Database, status: Callable[[int], Any]
@@ -271,3 +178,9 @@ def test_signature_of_other_request_is_needed(
     both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]
     assert feed(app, *both).accepted == 4
     assert (status(1).status, count(database, SignatureNotNeeded)) == (Status.TRANSFER_REQUESTING_REFUND, 0)
+
+
+def test_malformed_signature_is_not_quarantined(app: Flask, database: Database) -> None:
+    feed(app, sent(1), prepared(1, WD))
+    assert len(feed(app, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
+    assert count(database, SignatureAside) == 0

@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from tests.feed.services.world import (
     KEYS,
     about,
-    event,
     feed,
     prepared,
     released,
@@ -91,14 +89,6 @@ def test_events_give_status(
     assert row.refund_reason == (decisions[-1] if expected == 6 else 0)
 
 
-def test_links_prefer_release_over_delay(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
-    assert status(1).src_tx_hash == "0x" + "01" * 32
-    assert status(1).dst_tx_hash == "0x" + "11" * 32
-    feed(app, about(1, "refund.submitted", tx_hash=TX), released(1))
-    assert status(1).dst_tx_hash == "0x" + "ee" * 32
-
-
 def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[[int], Any]) -> None:
     feed(
         app,
@@ -108,6 +98,9 @@ def test_earliest_event_supplies_links_and_amounts(app: Flask, status: Callable[
     assert (status(1).amount, status(1).src_tx_hash) == (7, "0x" + "33" * 32)
 
 
-def test_reorg_leaves_send_of_other_chain(app: Flask, status: Callable[[int], Any]) -> None:
-    feed(app, sent(1), event("chain.reorged", chain_id=2, from_block=1))
-    assert status(1).status == Status.TRANSFER_SUBMITTING
+def test_links_prefer_release_over_delay(app: Flask, status: Callable[[int], Any]) -> None:
+    feed(app, sent(1), about(1, "transfer.delayed", dst_tx_hash="0x" + "11" * 32))
+    assert status(1).src_tx_hash == "0x" + "01" * 32
+    assert status(1).dst_tx_hash == "0x" + "11" * 32
+    feed(app, about(1, "refund.submitted", tx_hash=TX), released(1))
+    assert status(1).dst_tx_hash == "0x" + "ee" * 32

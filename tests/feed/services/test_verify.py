@@ -27,9 +27,7 @@ from app.feed.services.ingest import IngestResult, Intake
 from app.feed.services.prune import prune
 from app.feed.services.reprojection import StillDiffers, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.feed.verifying import run
 from app.feed.verifying.comparing import Difference, key_of
-from app.feed.verifying.repairing import repair
 from app.feed.verifying.run import verify
 from app.http.application import part_of
 from app.latency.models import LatencyCount, LatencyRecord
@@ -68,7 +66,6 @@ from tests.feed.services.world import (
     sent,
     signature,
     signed,
-    transfer_id,
     write_network,
 )
 
@@ -260,45 +257,7 @@ def test_missing_needed_signature_is_found(filled: Flask, database: Database, au
     assert differing(database) == []
 
 
-def test_difference_names_row_and_values(filled: Flask, database: Database) -> None:
-    with writing(database.engine) as connection:
-        connection.execute(update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4))
-        connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 2))
-        connection.execute(insert(TransferHash).values(transfer_id=id_of(11), tx_hash="0x77"))
-    lines = set(differing(database))
-    assert f"transfers transfer_id={transfer_id(10)}: status is 4 and should be 5" in lines
-    assert "chain_progress chain_id=2: is missing" in lines
-    wrong = f"transfer_hashes transfer_id={transfer_id(11)} tx_hash=0x77: does not follow from the log"
-    assert wrong in lines
-
-
-def test_chain_known_from_transfers_is_compared(app: Flask, database: Database, audited: Audited) -> None:
-    feed(app, sent(1), released(1, block=200))
-    before = everything(database)
-    with writing(database.engine) as connection:
-        connection.execute(delete(ChainProgress))
-    assert differing(database) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
-    replay(*audited, actor=TESTER)
-    assert everything(database) == before
-
-
-def test_verify_waits_for_no_writer(filled: Flask, database: Database) -> None:
-    with writing(database.engine) as connection:
-        connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
-        assert differing(database) == []
-        connection.rollback()
-
-
-def test_replay_removes_transfer_without_log(filled: Flask, database: Database, audited: Audited) -> None:
-    with writing(database.engine) as connection:
-        connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
-    replay(*audited, actor=TESTER)
-    assert differing(database) == []
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
-        assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
-
-
+@pytest.mark.every_database
 def test_feed_continues_during_replay(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -369,23 +328,6 @@ def accept(result: IngestResult) -> None:
     assert (result.accepted, result.refused) == (2, [])
 
 
-def test_replay_repairs_changed_transfer_next_round(
-    filled: Flask, database: Database, audited: Audited
-) -> None:
-    """What is reported of a damaged transfer moves sums by how it was stored."""
-    feed(filled, sent(50))
-    with writing(database.engine) as connection:
-        connection.execute(
-            update(Transfer).where(Transfer.transfer_id == id_of(50)).values(status=5, amount=7)
-        )
-
-    def report(_transfers: int) -> None:
-        feed(filled, released(50))
-
-    replay(*audited, report, actor=TESTER)
-    assert differing(database) == []
-
-
 def test_replay_fails_where_damage_goes_on(
     filled: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,6 +341,7 @@ def test_replay_fails_where_damage_goes_on(
         assert details.one().endswith("; some may differ still")
 
 
+@pytest.mark.every_database
 def test_second_verify_or_replay_is_refused(filled: Flask, database: Database, audited: Audited) -> None:
     """Else both might add what a sum lacks."""
 
@@ -424,28 +367,6 @@ def test_replay_leaves_acknowledgements(filled: Flask, database: Database, audit
     replay(*audited, actor=TESTER)
     with reading(database.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
-
-
-def test_lock_is_released_between_sums(
-    app: Flask, database: Database, audited: Audited, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pool has a volume for each minute of years, and all of them may be missing."""
-    monkeypatch.setattr(run, "ROWS_AT_ONCE", 2)
-    at_once: dict[type[Any], list[int]] = {}
-
-    def repaired(connection: Connection, model: type[Any], found: list[Any], *args: Any, **more: Any) -> Any:
-        at_once.setdefault(model, []).append(len(found))
-        return repair(connection, model, found, *args, **more)
-
-    monkeypatch.setattr(run, "repair", repaired)
-    feed(app, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
-    before = everything(database)
-    with writing(database.engine) as connection:
-        connection.execute(delete(PoolVolume))
-        connection.execute(delete(TrendCount))
-    replay(*audited, actor=TESTER)
-    assert at_once == {PoolVolume: [2, 2, 1], TrendCount: [2] * 5}
-    assert everything(database) == before
 
 
 @pytest.fixture
@@ -487,7 +408,8 @@ def busy(app: Flask, filled: Flask, intake: Intake, audited: Audited) -> Iterato
     assert not failed
 
 
-@pytest.mark.parametrize("times", few_or_many(2, 15))
+@pytest.mark.every_database
+@pytest.mark.parametrize("times", few_or_many(1, 15))
 def test_verify_ignores_concurrent_writes(
     database: Database, audit_keys: AuditKeys, busy: threading.Event, times: int
 ) -> None:
@@ -496,4 +418,31 @@ def test_verify_ignores_concurrent_writes(
     waiting = replace(database, engine=database.feed)  # which waits longer for its turn
     replay(waiting, audit_keys, actor=TESTER)
     busy.set()
+    assert differing(database) == []
+
+
+def test_replay_removes_transfer_without_log(filled: Flask, database: Database, audited: Audited) -> None:
+    with writing(database.engine) as connection:
+        connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
+    replay(*audited, actor=TESTER)
+    assert differing(database) == []
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
+        assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
+
+
+def test_replay_repairs_changed_transfer_next_round(
+    filled: Flask, database: Database, audited: Audited
+) -> None:
+    """What is reported of a damaged transfer moves sums by how it was stored."""
+    feed(filled, sent(50))
+    with writing(database.engine) as connection:
+        connection.execute(
+            update(Transfer).where(Transfer.transfer_id == id_of(50)).values(status=5, amount=7)
+        )
+
+    def report(_transfers: int) -> None:
+        feed(filled, released(50))
+
+    replay(*audited, report, actor=TESTER)
     assert differing(database) == []

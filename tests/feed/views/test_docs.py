@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from app.feed import views
-from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
+from app.feed.lines import MAX_LINE_BYTES
 from app.feed.services.ingest import BATCH
 from app.transfers.rules.events.event_types import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
-from app.transfers.rules.events.fields import MAX_ID, fields_of
-from app.values.identifiers import MAX_CHAIN_ID
-
-pytestmark = pytest.mark.one_database
+from app.transfers.rules.events.fields import fields_of
 
 PAGE = (Path(__file__).parents[3] / "docs" / "ingest.md").read_text()
 
@@ -33,20 +26,6 @@ def test_page_has_every_type_and_field() -> None:
             if field.name not in unnamed:
                 assert re.search(rf"\b{field.name}\b(\[\])?{re.escape(optional)}", row), (event_type, field)
     assert set(EVENT_CLASSES) - set(REPORTED) == {EventsRetracted.type}
-
-
-def test_ids_recommended_by_page_fit() -> None:
-    form = r"[0-9]+:0x[0-9a-f]{64}:0x[0-9a-f]{64}:[0-9]+(?::[a-z.]+)?"
-    ids = set(re.findall(form, PAGE))
-    further = {":transfer.confirmed", ":withdraw.done", ":refund.completed"}
-    assert {re.sub(r"^.*:0x[^:]*:[0-9]+", "", each) for each in ids} == {"", *further}
-    for event_id in ids:
-        line = {"id": event_id, "type": "chain.head", "at": "2026-05-01T12:00:00Z", "chain_id": 1, "block": 1}
-        assert isinstance(read_line(1, json.dumps(line).encode(), datetime.now(UTC)), ReadLine)
-    longest = f"{MAX_CHAIN_ID}:0x{'f' * 64}:0x{'f' * 64}:{2**32 - 1}:{max(REPORTED, key=len)}"
-    assert re.fullmatch(form, longest)
-    assert len(longest) <= MAX_ID
-    assert f"1 to {MAX_ID} characters" in PAGE
 
 
 def test_page_has_the_limits_of_the_code() -> None:

@@ -1,20 +1,16 @@
-"""A real gunicorn with two workers takes the feed, on both databases."""
+"""A real gunicorn with two workers takes the feed."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import socket
-import subprocess
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -25,13 +21,11 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.feed.services.ingest import BATCH
 from app.http.application import part_of
-from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import application
-from tests.databases import BACKENDS, empty_tables
-from tests.feed.services.world import sent, transfer_id
-from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
-from tests.forked import path_of
-from tests.serving.server import ROOT, Server, environment, serving
+from tests.feed.services.world import sent
+from tests.feed.views.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
+from tests.serving.migrated import sqlite_url
+from tests.serving.server import Server, serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +45,13 @@ class Feed:
         engine.dispose()
         return int(found)
 
-    def flask(self, *arguments: str) -> str:
-        """What a command of another process prints."""
-        done = subprocess.run(
-            [path_of("flask"), "--app", "wsgi", *arguments],
-            cwd=ROOT,
-            env=environment(DATABASE_URL=self.url),
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        return done.stdout
 
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def feed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feed]:
+@pytest.fixture(scope="module")
+def feed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feed]:
     folder = tmp_path_factory.mktemp("feed")
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
-        url = f"sqlite:///{folder / 'gateway.db'}"
-    else:
-        url = request.getfixturevalue("postgres_url")
-    log = folder / "log"
+    url, log = sqlite_url(folder, sqlite_template), folder / "log"
     with serving("tests.feed.views.probe:app", log, DATABASE_URL=url, INGEST_TOKENS=TOKEN) as server:
         yield Feed(server, url, log)
-    empty_tables(url)
 
 
 def events(name: str, count: int) -> list[dict[str, Any]]:
@@ -91,48 +66,6 @@ def post(connection: HTTPConnection, body: Any, token: str = TOKEN, **headers: s
     )
     response = connection.getresponse()
     return response.status, json.load(response)
-
-
-def connections_to_each_worker(server: Server, count: int) -> dict[int, list[HTTPConnection]]:
-    """So many held connections to each of the two workers, by its process id."""
-    found: dict[int, list[HTTPConnection]] = defaultdict(list)
-    for _ in range(400):
-        connection = server.connect()
-        connection.request("GET", "/probe")
-        pid = json.load(connection.getresponse())["pid"]
-        if len(found[pid]) < count:
-            found[pid].append(connection)
-        else:
-            connection.close()
-        if len(found) == 2 and all(len(held) == count for held in found.values()):
-            return found
-    raise AssertionError(f"only {[len(held) for held in found.values()]} connections to a worker")
-
-
-def test_same_ids_count_once_across_processes(feed: Feed) -> None:
-    workers = connections_to_each_worker(feed.server, 3)
-    connections = [connection for held in workers.values() for connection in held]
-    reported = events("race", 120)
-    start = Barrier(len(connections))
-
-    def report(number: int, connection: HTTPConnection) -> dict[str, Any]:
-        total = {"accepted": 0, "repeated": 0, "refused": []}
-        start.wait()
-        turned = reported[20 * number :] + reported[: 20 * number]
-        for first in range(0, len(turned), 15):
-            status, answer = post(connection, ndjson(*turned[first : first + 15]))
-            assert status == 200, answer
-            total = {key: total[key] + answer[key] for key in total}
-        return total
-
-    with ThreadPoolExecutor(len(connections)) as pool:
-        answers = list(pool.map(report, range(len(connections)), connections))
-    assert sum(answer["accepted"] for answer in answers) == len(reported)
-    assert sum(answer["repeated"] for answer in answers) == len(reported) * (len(connections) - 1)
-    assert not any(answer["refused"] for answer in answers)
-    assert feed.count("race-%") == len(reported)
-    for connection in connections:
-        connection.close()
 
 
 def test_chunked_and_compressed_are_accepted(feed: Feed) -> None:
@@ -206,39 +139,6 @@ def test_silent_upload_leaves_other_reporters_undelayed(feed: Feed) -> None:
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert time.monotonic() - started < 15
     assert feed.count("silent-%") == BATCH  # the whole batches that came
-
-
-def test_too_large_body_is_413(feed: Feed) -> None:
-    status, answer = post(feed.server.connect(), iter([b"x" * 65_536, b"x" * 65_536, b"\n"]))
-    assert (status, answer["err"]["code"]) == (413, 500)
-    bomb = gzip.compress(b" " * (65 << 20))
-    assert post(feed.server.connect(), bomb, Content_Encoding="gzip")[0] == 413
-
-
-def test_other_process_makes_and_revokes_token(feed: Feed) -> None:
-    token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
-    workers = connections_to_each_worker(feed.server, 1)
-    for number, (connection,) in enumerate(workers.values()):
-        assert post(connection, ndjson(*events(f"token{number}", 1)), token)[1]["accepted"] == 1
-        connection.request("GET", CURSOR, headers=bearer(token))
-        assert json.load(connection.getresponse())["cursor"]["id"] == f"token{number}-0"
-    assert "relayer-1 was revoked at " in feed.flask("ingest-tokens", "revoke", "relayer-1")
-    for (connection,) in workers.values():
-        status, answer = post(connection, ndjson(*events("revoked", 1)), token)
-        assert (status, answer["err"]["code"]) == (401, 500)
-        connection.close()
-    assert feed.count("revoked-%") == 0
-    assert "Traceback" not in feed.log.read_text()
-
-
-def test_reported_transfer_is_found(feed: Feed) -> None:
-    connection = feed.server.connect()
-    reported = sent(77) | {"id": "answered"}
-    assert post(connection, ndjson(reported))[0] == 200
-    query = json.dumps({"transfer_id": transfer_id(77)})
-    connection.request("POST", "/v2/getTransferStatus", query, {"Content-Type": "application/json"})
-    assert json.load(connection.getresponse())["status"] == Status.TRANSFER_SUBMITTING
-    connection.close()
 
 
 def test_operator_precedes_waiting_reporters(feed: Feed) -> None:

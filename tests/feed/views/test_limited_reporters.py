@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
@@ -14,16 +15,16 @@ from sqlalchemy import func, select, table
 from app.credentials.services.issuing import issue, new_token
 from app.db.database import Database
 from app.db.engine import reading
-from app.feed.services.retract import retract_ids
-from app.transfers.rules.refund_signatures import MAX_WAITING
+from app.feed.services.retract import retract_reporter
+from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import TransferHistoryStatus as Status
-from app.values.crypto import keccak256
 from tests.actors import TESTER
 from tests.amounts import few_or_many
 from tests.applications import Audited, Editing
 from tests.databases import filled_tables
 from tests.feed.services.world import (
     KEYS,
+    NOW,
     SENDER,
     about,
     event,
@@ -32,7 +33,6 @@ from tests.feed.services.world import (
     proven,
     released,
     request,
-    rotation,
     signature,
     signed,
     token,
@@ -105,14 +105,9 @@ def refund(send: Line, key: bytes = KEYS[0]) -> tuple[Line, Line]:
         ("id", f"01:0X{'AB' * 32}:{'CD' * 32}:0x7"),
     ],
 )
-@pytest.mark.parametrize("is_first", [True, False])
-def test_other_spelling_repeats_same_fact(
-    client: FlaskClient, field: str, spelled: Any, *, is_first: bool
-) -> None:
-    lines = [SEND | {field: spelled}, SEND]
-    first, second = lines if is_first else lines[::-1]
-    report(client, first)
-    assert report(client, second)["repeated"] == 1
+def test_other_spelling_repeats_same_fact(client: FlaskClient, field: str, spelled: Any) -> None:
+    report(client, SEND | {field: spelled})
+    assert report(client, SEND, SEND | {field: spelled})["repeated"] == 2
     wanted, *_ = refund(SEND)
     quorum = [refund(SEND, key)[1] for key in KEYS[:3]]
     report(client, wanted, *quorum)
@@ -121,22 +116,6 @@ def test_other_spelling_repeats_same_fact(
         Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
         f"https://scan1.example/tx/0x{'01' * 32}",
     )
-
-
-def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
-    vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
-    report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
-    report(client, SEND)
-    wanted, _ = refund(SEND)
-    report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
-    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
-    report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
-    params = {"acct_addr": BARE, "page_size": 9}
-    history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
-    assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]
 
 
 def test_contradicting_nonce_is_refused(client: FlaskClient) -> None:
@@ -168,45 +147,6 @@ def test_limited_submission_adds_nothing_to_others(client: FlaskClient, limited:
     assert answer(client)["src_block_tx_link"].endswith("tx/0x" + "11" * 32)
     params = {"acct_addr": EARLY["sender"], "page_size": 9}
     assert client.get("/v2/transferHistory", query_string=params).get_json()["history"] == []
-
-
-def test_limited_submission_leaves_place_of_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = for_send(SEND, released(1, block=200))
-    report(client, EARLY, token=limited(3))
-    report(client, paid, event("chain.reorged", chain_id=1, from_block=100))
-    assert status(client) == Status.TRANSFER_COMPLETED
-
-
-def test_limited_submission_allows_later_submission(client: FlaskClient, limited: Callable[..., str]) -> None:
-    report(client, EARLY, token=limited(3))
-    report(client, for_send(SEND, about(1, "transfer.failed")), token=limited(1, 2))
-    assert status(client) == Status.TRANSFER_SUBMITTING, "its submission opens no failure"
-    report(client, for_send(SEND, about(1, "transfer.submitted", src_chain_id=1)))
-    assert status(client) == Status.TRANSFER_FAILED
-
-
-def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
-    report(client, EARLY, for_send(SEND, about(1, "transfer.failed")), token=limited(3))
-    assert status(client) == Status.TRANSFER_SUBMITTING
-
-
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_release_is_placed_by_all_its_reports(
-    client: FlaskClient, limited: Callable[..., str], order: Sequence[int]
-) -> None:
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    reported = [(SEND, TOKEN), (paid, limited(2)), (paid | {"chain_id": 1}, TOKEN)]
-    for number in order:
-        line, bearer = reported[number]
-        report(client, line, token=bearer)
-    assert status(client) == Status.TRANSFER_SUBMITTING
-
-
-def test_report_of_another_chain_moves_no_release(client: FlaskClient, limited: Callable[..., str]) -> None:
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    report(client, paid | {"chain_id": 3}, token=limited(3))
-    report(client, SEND, paid)
-    assert status(client) == Status.TRANSFER_COMPLETED
 
 
 CRASHING = [
@@ -255,60 +195,81 @@ def test_bound_accepts_known_events_again(client: FlaskClient, monkeypatch: pyte
     assert result["refused"][0]["reason"].startswith("type: this reporter may send at most 1")
 
 
-def test_waiting_signatures_accept_known_one_again(client: FlaskClient, audited: Audited) -> None:
-    junk = [for_send(SEND, signed(1, signature(b"x", keccak256(b"%d" % n)))) for n in range(MAX_WAITING)]
-    report(client, *junk)
-    retract_ids(*audited, [junk[0]["id"]], "wrong", actor=TESTER)
-    result = verdict(post(client, [for_send(SEND, signed(1, signature(b"x", KEYS[6])))]))
-    assert result["accepted"] == 1
-    assert report(client, junk[0])["accepted"] == 1, "it was accepted before"
-
-
-def test_repeated_signature_counts_by_a_rotation(client: FlaskClient, audited: Audited) -> None:
-    wanted, early = refund(SEND, KEYS[5])
-    report(client, SEND, early, wanted)
-    retract_ids(*audited, [early["id"]], "wrong", actor=TESTER)
-    result = verdict(post(client, [early]))
-    assert result["refused"][0]["reason"].startswith("signature: ")
-    report(client, for_send(SEND, about(1, "transfer.confirmed")))
-    assert status(client) == Status.TRANSFER_REQUESTING_REFUND
-    report(client, rotation("new", 5, at=-1))
-    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-
-def stories(limited: Callable[..., str]) -> Iterator[list[tuple[Line, str]]]:
-    """The same sends by a token with limits and one without, after a reorganisation, in every order."""
-    first = [
-        (SEND, TOKEN),
-        (SEND | {"max_slippage": 5}, limited(1)),
-        (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
+def test_limited_token_is_bounded_per_transfer(client: FlaskClient, limited: Callable[..., str]) -> None:
+    """The whole log of a transfer is read with each event about it, and for each stream that begins."""
+    report(client, SEND)
+    named = [
+        for_send(SEND, line) | {"id": f"{line['type']} {n}"}
+        for n in range(MAX_OF_A_LIMITED // 3 + 1)
+        for line in (
+            about(1, "network.status", xfer_status=2),
+            released(1, block=200, chain_id=2),
+            about(1, "transfer.delayed", block=200, chain_id=2),
+        )
     ]
-    yield from map(list, permutations(first))
+    result = verdict(post(client, named, limited(1, 2)))
+    assert result["accepted"] == MAX_OF_A_LIMITED
+    assert {each["reason"] for each in result["refused"]} == {
+        "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
+        "further ones with a token for all chains"
+    }
+    assert report(client, *named[:5], token=limited(1, 2))["repeated"] == 5
+    report(client, refund(SEND)[0])
+    signatures = [refund(SEND)[1] | {"id": f"signature {n}"} for n in range(MAX_OF_A_TYPE + 1)]
+    assert verdict(post(client, signatures, limited(1)))["accepted"] == MAX_OF_A_TYPE
+    report(client, *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+
+
+def test_retracting_a_reporter_leaves_what_others_reported(
+    client: FlaskClient, limited: Callable[..., str], audited: Audited
+) -> None:
+    paid = for_send(SEND, released(1, block=200, chain_id=2))
+    decision = for_send(SEND, about(1, "network.status", xfer_status=3))
+    report(client, *(decision | {"id": each["id"]} for each in (paid, SEND)), decision, token=limited(3))
+    report(client, SEND, paid)
+    retract_reporter(*audited, "only-3", NOW - timedelta(days=1), "hostile", actor=TESTER)
+    assert status(client) == Status.TRANSFER_COMPLETED
+
+
+def test_limited_submission_opens_no_failure(client: FlaskClient, limited: Callable[..., str]) -> None:
+    report(client, EARLY, for_send(SEND, about(1, "transfer.failed")), token=limited(3))
+    assert status(client) == Status.TRANSFER_SUBMITTING
 
 
 def test_source_link_names_first_send_in_any_order(
     client: FlaskClient, app: Flask, limited: Callable[..., str]
 ) -> None:
+    """The same sends by a token with limits and one without, after a reorganisation."""
+    sends = [
+        (SEND, TOKEN),
+        (SEND | {"max_slippage": 5}, limited(1)),
+        (proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH), TOKEN),
+    ]
     report(client, SEND)
-    for number, story in enumerate(stories(limited)):
+    for number, story in enumerate(permutations(sends)):
         report(client, event("chain.reorged", f"reorg-{number}", chain_id=1, from_block=100))
         for line, bearer in story:
             report(client, line, token=bearer)
         assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"]), story
 
 
-def test_limited_repetition_leaves_source_link(client: FlaskClient, limited: Callable[..., str]) -> None:
-    second = proven(1, event_id="second", block=101, src_tx_hash=OTHER_HASH)
-    report(client, SEND, second)
-    report(client, SEND | {"max_slippage": 5000}, token=limited(1))
+def test_proven_send_precedes_earlier_ones(client: FlaskClient) -> None:
+    early = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
+    report(client, early | {"id": "early", "block": 50, "src_tx_hash": OTHER_HASH}, SEND)
     assert answer(client)["src_block_tx_link"].endswith(SEND["src_tx_hash"])
 
 
-def test_release_repeated_before_its_send_counts(client: FlaskClient, audited: Audited) -> None:
-    """A release that was accepted with its send counts when both come again in the other order."""
-    paid = for_send(SEND, released(1, event_id="paid", block=200))
-    report(client, SEND, paid)
-    retract_ids(*audited, [SEND["id"]], "wrong", actor=TESTER)
-    reorg_of_release = event("chain.reorged", chain_id=2, from_block=200)
-    report(client, reorg_of_release, paid, SEND)
-    assert status(client) == Status.TRANSFER_COMPLETED
+def test_complete_send_is_accepted_after_vague_one(client: FlaskClient) -> None:
+    vague = {name: value for name, value in SEND.items() if name not in ("nonce", "token")}
+    report(client, vague | {"sender": BARE, "receiver": BARE, "symbol": "usdt"})
+    report(client, SEND)
+    wanted, _ = refund(SEND)
+    report(client, wanted, *(refund(SEND, key)[1] for key in KEYS[:3]))
+    assert status(client) == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+
+
+def test_account_without_proof_is_not_respelled(client: FlaskClient) -> None:
+    report(client, SEND | {"transfer_id": "0x" + "99" * 32, "sender": BARE, "receiver": BARE, "nonce": "b1"})
+    params = {"acct_addr": BARE, "page_size": 9}
+    history = client.get("/v2/transferHistory", query_string=params).get_json()["history"]
+    assert [each["transfer_id"] for each in history] == ["0x" + "99" * 32]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,23 +19,17 @@ from tests.actors import TESTER
 from tests.applications import OpenApp, editing_of
 from tests.builders import network as build
 from tests.feed.services.world import (
-    KEYS,
     NOW,
     address,
     network,
     prepared,
     request,
-    rotation,
     sent,
-    signature,
-    signed,
 )
 from tests.feed.views.kit import post, verdict
 
 CONFIGURATION = ("chains", "tokens", "pegged_pairs", "routes", "opening_validators")
 """Of pools a batch reads those whose counters it moves."""
-
-pytestmark = pytest.mark.every_database
 
 
 @contextmanager
@@ -80,6 +74,7 @@ def test_configuration_is_read_once_for_batches(client: FlaskClient, database: D
     assert found == []
 
 
+@pytest.mark.every_database
 def test_foreign_change_counts_in_next_batch(
     client: FlaskClient, database: Database, elsewhere: Flask
 ) -> None:
@@ -104,17 +99,3 @@ def test_rolled_back_network_is_not_used(
         raise ZeroDivisionError
     import_network(*editing_of(elsewhere), listing(address(7001)), actor=TESTER)
     assert verdict(post(client, [naming(1)]))["accepted"] == 1
-
-
-def test_foreign_rotation_counts_in_next_batch(
-    client: FlaskClient, open_interface: Callable[..., FlaskClient]
-) -> None:
-    """One in another process."""
-    client_of_another = open_interface(rate_limit="")
-    wd = request(1)
-    first = [rotation("q", 0, -25, block=4), sent(1), prepared(1, wd)]
-    assert verdict(post(client, first))["accepted"] == 3
-    assert verdict(post(client_of_another, [rotation("r", 6, -20, block=5)]))["accepted"] == 1
-    (refused,) = verdict(post(client, [signed(1, signature(wd, KEYS[0]))]))["refused"]
-    assert "validator" in refused["reason"]
-    assert verdict(post(client, [signed(1, signature(wd, KEYS[6]))]))["accepted"] == 1

@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import insert
 
 from app.credentials.services.issuing import issue, new_token
-from app.db.database import Database
-from app.db.engine import writing
 from app.refunds import services
-from app.refunds.models import UserRefundRequest
 from tests.actors import TESTER
 from tests.api.shapes import assert_refused
 from tests.applications import Editing
@@ -22,8 +18,6 @@ from tests.feed.views.kit import TOKEN, bearer
 from tests.refunds.requesting import send_request, withdraw_req
 
 REQUESTS = "/ingest/v1/refund-requests"
-
-pytestmark = pytest.mark.every_database
 
 
 def read(client: FlaskClient, after: int | None = None, token: str = TOKEN) -> dict[str, Any]:
@@ -64,6 +58,7 @@ def client(open_interface: Any, app: Any) -> FlaskClient:
     return client
 
 
+@pytest.mark.every_database
 @pytest.mark.usefixtures("requested")
 def test_requests_come_in_order(client: FlaskClient) -> None:
     whole = read(client)
@@ -121,15 +116,3 @@ def test_invalid_position_is_refused(client: FlaskClient, query: str) -> None:
 def test_request_without_token_is_refused(client: FlaskClient) -> None:
     assert_refused(client.get(REQUESTS), 401, "unauthorized", None)
     assert_refused(client.get(REQUESTS, headers=bearer("gwi_wrong")), 401, "unauthorized", None)
-
-
-def test_more_requests_than_a_page(client: FlaskClient, database: Database) -> None:
-    """A page has no more than its size, however many there are."""
-    rows = [{"transfer_id": n.to_bytes(32, "big"), "at": database.clock()} for n in range(1, 1201)]
-    with writing(database.engine) as connection:
-        connection.execute(insert(UserRefundRequest), rows)
-    first = read(client)
-    assert len(first["requests"]) == services.PAGE
-    second = read(client, first["next"])
-    assert len(second["requests"]) == services.PAGE
-    assert len(read(client, second["next"])["requests"]) == 1200 - 2 * services.PAGE

@@ -28,8 +28,6 @@ from tests.applications import Audited
 from tests.feed.services.world import feed, forget_events, projections, rotation, sent, state
 from tests.feed.views.kit import post, verdict
 
-pytestmark = pytest.mark.every_database
-
 
 @contextmanager
 def work(database: Database) -> Iterator[Counter[str]]:
@@ -72,52 +70,6 @@ def test_large_batch_takes_same_statements(client: FlaskClient, database: Databa
     assert of_many["SELECT"] <= of_one["SELECT"] + 2
     assert of_many["UPDATE"] == of_many["DELETE"] == 0, "what is known is not written again"
     assert told_of(database) == (61, 61)
-
-
-def test_new_set_reads_only_latest(
-    client: FlaskClient, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    verdict(post(client, rotations(0, 50)))
-    monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
-    assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
-    assert told_of(database) == (53, 53)
-
-
-def test_unordered_rotation_writes_only_changes(client: FlaskClient, database: Database) -> None:
-    verdict(post(client, rotations(0, 40)))
-    with work(database) as done:
-        late = rotation("late", 2, -500, block=20, log_index=5)
-        assert verdict(post(client, [late]))["accepted"] == 1
-    assert done["UPDATE"] == 0
-    assert told_of(database) == (41, 41)
-
-
-PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
-
-AFTERWARDS: dict[str, list[dict[str, Any]]] = {
-    "the latest of all": [rotation("c", 2, -9, block=41)],
-    "the first of all": [rotation("early", 2, -600)],
-    "one between": [rotation("between", 2, -9, block=15, log_index=1)],
-    "a new one, and the place of a known one": [
-        rotation("c", 2, -9, block=41),
-        PLACED[0] | {"log_index": 2},
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("last", "split"), [*zip(AFTERWARDS.values(), (1, 7, 60, 7), strict=True)], ids=AFTERWARDS
-)
-def test_any_split_equals_replay(
-    client: FlaskClient, database: Database, audited: Audited, last: list[dict[str, Any]], split: int
-) -> None:
-    reported = [*rotations(0, 30), *PLACED]
-    for batch in [*(reported[start : start + split] for start in range(0, len(reported), split)), last]:
-        assert not verdict(post(client, batch))["refused"]
-    found = state(database)
-    replay(*audited, actor=TESTER)
-    assert state(database) == found
-    assert told_of(database)[0] == 33
 
 
 def test_lock_is_released_between_parts(
@@ -165,6 +117,7 @@ ORDERED: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.every_database
 @pytest.mark.parametrize("rotations", ORDERED.values(), ids=ORDERED)
 def test_latest_set_counts_in_any_order(
     app: Flask, database: Database, audited: Audited, rotations: list[dict[str, Any]]

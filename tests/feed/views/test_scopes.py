@@ -148,23 +148,12 @@ def test_early_event_counts_with_its_send(
     assert reasons(client, inside, late) == {}
 
 
-def test_export_of_quarantined_events_gives_the_same(
-    client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
-) -> None:
-    of_one = limited(editing, 1)
-    refunds = [for_send(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
-    assert reasons(client, of_one, *refunds) == {}
-    exported = list(export_log(database))
-    forget_events(app)
-    taken = ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES)
-    assert (taken.accepted, taken.refused) == (2, [])
-    sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
-    refunds[1] = for_send(sends[1], refunds[1])
-    post(client, sends)
-    assert [answer(client, send)["status"] for send in sends] == [
-        Status.TRANSFER_REFUNDED,
-        Status.TRANSFER_SUBMITTING,
-    ]
+def test_event_by_token_of_another_chain_never_counts(client: FlaskClient, editing: Editing) -> None:
+    send = proven(1)
+    foreign = [for_send(send, about(1, kind, **fields)) for kind, fields in SOURCE + DESTINATION]
+    assert reasons(client, limited(editing, 3), *foreign) == {}
+    post(client, [send])
+    assert answer(client, send)["status"] == Status.TRANSFER_SUBMITTING
 
 
 def test_refund_request_needs_scope_of_source_chain(client: FlaskClient, editing: Editing) -> None:
@@ -173,6 +162,19 @@ def test_refund_request_needs_scope_of_source_chain(client: FlaskClient, editing
     ready = prepared(1, request(1))
     assert reasons(client, of_two, ready) == {1: "chain 1 is outside this token's scope"}
     assert reasons(client, of_one, ready) == {}
+
+
+def test_reporter_affects_nothing_outside_scope(
+    client: FlaskClient, database: Database, editing: Editing
+) -> None:
+    """It neither learns nor raises anything."""
+    of_one = limited(editing, 1)
+    foreign = proven(1, src_chain_id=2, dst_chain_id=1)
+    post(client, [foreign])
+    outside = "chain 2 is outside this token's scope"
+    assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
+    with reading(database.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
 
 
 def test_submission_sets_chain_of_failure_only(client: FlaskClient, editing: Editing) -> None:
@@ -196,29 +198,20 @@ def test_retracted_send_still_names_chain(client: FlaskClient, editing: Editing)
     assert answer(client, send)["status"] == Status.TRANSFER_FAILED
 
 
-def test_reporter_affects_nothing_outside_scope(
-    client: FlaskClient, database: Database, editing: Editing
+def test_export_of_quarantined_events_gives_the_same(
+    client: FlaskClient, app: Flask, database: Database, intake: Intake, editing: Editing
 ) -> None:
-    """It neither learns nor raises anything."""
     of_one = limited(editing, 1)
-    foreign = proven(1, src_chain_id=2, dst_chain_id=1)
-    post(client, [foreign])
-    outside = "chain 2 is outside this token's scope"
-    assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
-    with reading(database.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
-
-
-def test_scope_of_types_and_chains(client: FlaskClient, editing: Editing) -> None:
-    token = issue(*editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
-    result = reasons(
-        client,
-        token,
-        event("chain.head", chain_id=2, block=1),
-        event("chain.head", chain_id=1, block=1),
-        event("chain.reorged", chain_id=2, from_block=1),
-    )
-    assert result == {
-        2: "chain 1 is outside this token's scope",
-        3: "type: chain.reorged is outside this token's scope",
-    }
+    refunds = [for_send(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
+    assert reasons(client, of_one, *refunds) == {}
+    exported = list(export_log(database))
+    forget_events(app)
+    taken = ingest_lines(database, intake, exported, "cli", types=EVENT_CLASSES)
+    assert (taken.accepted, taken.refused) == (2, [])
+    sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
+    refunds[1] = for_send(sends[1], refunds[1])
+    post(client, sends)
+    assert [answer(client, send)["status"] for send in sends] == [
+        Status.TRANSFER_REFUNDED,
+        Status.TRANSFER_SUBMITTING,
+    ]

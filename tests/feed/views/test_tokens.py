@@ -1,31 +1,29 @@
-"""Tokens: made and shown once, recognised, revoked at once and everywhere."""
+"""Tokens: made and shown once, recognised, bounded, replaced, and revoked at once and everywhere."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
-from msgspec.structs import replace
-from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
-from app.audit.keys import AuditKeys
 from app.credentials.models import IngestToken
 from app.credentials.rules.credential import digest_of
 from app.credentials.rules.ingest_token import EnvironmentTokens, environment_token
-from app.credentials.services.issued import revoke_token
-from app.credentials.services.issuing import issue, new_token
+from app.credentials.services.issued import CredentialRefused, revoke_token
+from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.services import ingest
 from app.http.application import part_of
 from tests.actors import TESTER
-from tests.applications import Audited, Editing, OpenApp
-from tests.feed.services.world import NOW, proven, sent
+from tests.applications import Audited, Editing, OpenApp, change_part, editing_of
+from tests.feed.services.world import NOW, event, proven, sent
 from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, logged, ndjson, post, refused, verdict
 
 MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
@@ -60,15 +58,6 @@ def test_token_is_shown_once_only(
     assert (row.types, row.chains, row.created_at, row.revoked_at) == (None, None, NOW, None)
     listed = cli.invoke(args=["ingest-tokens", "list"])
     assert token.split("_", 2)[2] not in listed.output
-
-
-def test_unconfigured_chain_of_token_is_noted(cli: FlaskCliRunner) -> None:
-    mistyped = cli.invoke(args=["ingest-tokens", "create", "a", "--chain", "57", "--chain", "1"])
-    assert MADE.fullmatch(mistyped.stdout.strip())
-    note = "note: chain 57 is not configured: correct --chain, or add the chain"
-    assert mistyped.stderr.splitlines()[1:] == [note]
-    right = cli.invoke(args=["ingest-tokens", "create", "b", "--chain", "1"])
-    assert "note" not in right.stderr
 
 
 def test_list_shows_every_token(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -130,29 +119,6 @@ def test_revoked_everywhere_at_once(
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
 
 
-def test_second_revocation_leaves_the_time(
-    database: Database,
-    audit_keys: AuditKeys,
-    audited: Audited,
-    editing: Editing,
-    environment_tokens: EnvironmentTokens,
-) -> None:
-    issue(*editing, new_token("relayer-1"), actor=TESTER)
-    first = revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
-    assert first == NOW
-    a_day_later = replace(database, clock=lambda: NOW + timedelta(days=1))
-    assert revoke_token(a_day_later, audit_keys, environment_tokens, "relayer-1", actor=TESTER) == NOW
-
-
-@pytest.mark.parametrize(
-    ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
-)
-def test_unknown_token_is_not_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
-    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
-    assert tried.exit_code == 1
-    assert message in tried.stderr
-
-
 def test_revoked_token_ends_its_upload(
     client: FlaskClient,
     app: Flask,
@@ -197,21 +163,6 @@ def test_request_without_valid_token_is_refused(client: FlaskClient, app: Flask)
     assert logged(app) == []
 
 
-def test_spellings_of_the_header(client: FlaskClient, editing: Editing) -> None:
-    for token in (TOKEN, issue(*editing, new_token("relayer-1"), actor=TESTER).text):
-        for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
-            assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
-
-
-def test_part_of_token_is_refused(client: FlaskClient, editing: Editing) -> None:
-    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
-    other = issue(*editing, new_token("relayer-2"), actor=TESTER).text
-    head, secret = token[:20], token[21:]
-    changed = token[:-1] + ("A" if token[-1] != "A" else "B")
-    for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
-        refused(client.get(CURSOR, headers=bearer(wrong)), 401, "unauthorized")
-
-
 def test_tokens_of_the_environment(open_app: OpenApp) -> None:
     tokens = ("first-token", "second token", "t\u00f6ken")
     app = open_app(ingest_tokens=(*tokens, tokens[0]))
@@ -226,26 +177,6 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
         assert len(set(names)) == len(part_of(app, EnvironmentTokens)) == 3
 
 
-def test_gateway_without_tokens_refuses_all(open_app: OpenApp) -> None:
-    app = open_app(ingest_tokens=())
-    with app.app_context():
-        refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
-
-
-def test_token_lookup_is_one_read(client: FlaskClient, database: Database, editing: Editing) -> None:
-    token = issue(*editing, new_token("relayer-1"), actor=TESTER).text
-    statements: list[str] = []
-
-    @sqlalchemy_event.listens_for(database.reads, "before_cursor_execute")
-    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        statements.append(statement)
-
-    client.get(CURSOR, headers=bearer(token))
-    reads = [statement for statement in statements if "ingest_tokens" in statement]
-    assert len(reads) == 1
-    assert "ingest_tokens.key_id = " in reads[0]
-
-
 def test_refused_tokens_are_logged_once_a_minute(
     client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -255,3 +186,144 @@ def test_refused_tokens_are_logged_once_a_minute(
     lines = [record for record in caplog.records if "answered 401" in record.getMessage()]
     assert len(lines) == 1
     assert "guess-number" not in caplog.text
+
+
+@pytest.fixture
+def set_clock(app: Flask) -> Callable[[float], None]:
+    """Set the clock of the application to so many seconds after NOW."""
+
+    def change(seconds: float) -> None:
+        change_part(app, Database, clock=lambda: NOW + timedelta(seconds=seconds))
+
+    return change
+
+
+def heads(start: int, count: int) -> list[dict[str, Any]]:
+    return [event("chain.head", chain_id=1, block=start + n) for n in range(count)]
+
+
+class TestExpiry:
+    TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
+
+    def test_expired_token_is_refused(
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
+    ) -> None:
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+        set_clock(3599.9)
+        assert verdict(post(client, [sent(1)], token))["accepted"] == 1
+        set_clock(3600)
+        for answer in (post(client, [sent(2)], token), client.get(CURSOR, headers=bearer(token))):
+            assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
+        assert len(logged(app)) == 1
+
+    def test_token_in_the_past_is_not_issued(self, editing: Editing) -> None:
+        with pytest.raises(CredentialRefused, match="is in the past"):
+            issue(*editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
+
+
+class TestQuota:
+    TERMS = TokenTerms(quota_events=5, quota_seconds=60)
+
+    def test_batch_over_rate_is_refused_whole(
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
+    ) -> None:
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+        set_clock(20)
+        assert verdict(post(client, heads(0, 3), token))["accepted"] == 3
+        answer = post(client, heads(100, 3), token)
+        message = refused(answer, 429, "rate_limited")
+        assert answer.headers["Retry-After"] == "40"
+        assert "may report 5 events in 60 s, and 2 are left until 2026-06-01T12:01:00Z" in message
+        assert len(logged(app)) == 3, "nothing of the batch that was over it"
+        assert verdict(post(client, heads(100, 2), token))["accepted"] == 2
+        assert verdict(post(client, heads(0, 3), token))["repeated"] == 3, "what is repeated is free"
+        set_clock(60)
+        assert verdict(post(client, heads(100, 3), token))["accepted"] == 1
+
+    def test_repeated_large_portion_completes(
+        self, client: FlaskClient, app: Flask, editing: Editing, set_clock: Callable[[float], None]
+    ) -> None:
+        token = issue(*editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
+        portion = heads(0, 12)
+        for minute in range(2):
+            set_clock(60 * minute)
+            assert post(client, portion, token).status_code == 429
+            assert len(logged(app)) == 5 * (minute + 1)
+        set_clock(120)
+        assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
+
+    def test_refused_and_unreadable_lines_count(self, client: FlaskClient, editing: Editing) -> None:
+        token = issue(*editing, new_token("relayer-1", ["chain.head"], terms=self.TERMS), actor=TESTER).text
+        lost = [event("transfer.lost"), sent(1), event("lost"), event("lost"), event("lost")]
+        assert len(verdict(post(client, lost, token))["refused"]) == 5
+        assert post(client, heads(0, 1), token).status_code == 429
+
+
+class TestRotation:
+    def test_both_tokens_work_until_revocation(
+        self, cli: FlaskCliRunner, client: FlaskClient, app: Flask, editing: Editing
+    ) -> None:
+        quota = TokenTerms(quota_events=3, quota_seconds=60)
+        old = issue(*editing, new_token("relayer-1", ["chain.head"], [1], terms=quota), actor=TESTER).text
+        made = cli.invoke(args=["ingest-tokens", "rotate", "relayer-1"])
+        new = made.stdout.strip()
+        assert (made.exit_code, new == old) == (0, False)
+        for number, token in enumerate((old, new)):
+            assert verdict(post(client, heads(number, 1), token))["accepted"] == 1
+        assert logged(app)[1][1] == "relayer-1", "the reporter is the same"
+        assert verdict(post(client, [event("chain.head", chain_id=2, block=1)], new))["refused"], (
+            "the scope too"
+        )
+        assert post(client, heads(9, 1), new).status_code == 429, "and the quota is one"
+        assert (
+            client.get(CURSOR, headers=bearer(new)).get_json()
+            == client.get(CURSOR, headers=bearer(old)).get_json()
+        )
+        key = old.split("_")[1]
+        assert f"relayer-1 (key ID {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", key]).exit_code == 0
+        refused(post(client, heads(0, 1), old), 401, "unauthorized")
+        assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
+
+    def test_third_token_is_refused(
+        self, audited: Audited, editing: Editing, environment_tokens: EnvironmentTokens
+    ) -> None:
+        issue(*editing, new_token("relayer-1"), actor=TESTER)
+        issue(*editing, second_token("relayer-1"), actor=TESTER)
+        with pytest.raises(CredentialRefused, match="already has 2 valid tokens"):
+            issue(*editing, second_token("relayer-1"), actor=TESTER)
+        revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
+        with pytest.raises(CredentialRefused, match="no valid token relayer-1 to replace"):
+            issue(*editing, second_token("relayer-1"), actor=TESTER)
+        with pytest.raises(CredentialRefused, match="is already used, or was used before"):
+            issue(*editing, new_token("relayer-1"), actor=TESTER)
+
+    def test_second_token_inherits_lifetime(
+        self, app: Flask, client: FlaskClient, editing: Editing, set_clock: Callable[[float], None]
+    ) -> None:
+        issue(
+            *editing,
+            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
+            actor=TESTER,
+        )
+        set_clock(5)
+        token = issue(*editing_of(app), second_token("r"), actor=TESTER).text
+        set_clock(13.9)
+        assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
+        set_clock(14)
+        assert post(client, heads(1, 1), token).status_code == 401
+
+
+def test_gateway_without_tokens_refuses_all(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=())
+    with app.app_context():
+        refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
+)
+def test_unknown_token_is_not_revoked(cli: FlaskCliRunner, name: str, message: str) -> None:
+    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
+    assert tried.exit_code == 1
+    assert message in tried.stderr

@@ -125,17 +125,6 @@ def test_unknown_refund_shows_what_is_missing():
             assert getattr(shown, field.name) in (None, ()), field.name
 
 
-def test_contradicted_request_is_shown():
-    ctx = context(SendKind.POOL)
-    wrong = wd_for(ctx, receiver=some("thief"), amount=9_000_000)
-    shown = explained(ctx, [wrong], signed_by(ctx, wrong, 0, 1, 2, 3))
-    assert shown.valid is False
-    assert len(shown.contradictions) == 2
-    assert shown.request and shown.request["receiver"] == checksum_address(some("thief"))
-    assert not any(row.signed for row in shown.signers)
-    assert "contradicts the transfer" in shown.missing[0]
-
-
 def test_unreadable_request_is_shown_undecoded():
     shown = explained(context(SendKind.POOL), [b"\xff"], [])
     assert shown.request is None
@@ -156,17 +145,6 @@ def test_explanation_lists_other_refund_requests():
     assert others[b64encode(wrong).decode()].contradictions
 
 
-def test_two_requests_at_quorum_are_uncallable():
-    ctx = context(SendKind.POOL)
-    first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
-    signatures = [*signed_by(ctx, first, 1, 2, 3), *signed_by(ctx, second, 1, 2, 3)]
-    shown = explained(ctx, [first, second], signatures)
-    assert not shown.valid
-    assert shown.call and (shown.call.arguments, shown.call.data) == ((), None)
-    assert "none of them is used" in shown.missing[0]
-    assert shown.other_requests[0].reached
-
-
 def test_unknown_facts_are_named():
     ctx = replace(context(SendKind.DEPOSIT), contract=None, token=None)
     wd_onchain = wd_for(context(SendKind.DEPOSIT))
@@ -179,9 +157,3 @@ def test_unknown_facts_are_named():
     assert shown.digest is None
     assert shown.domain is None
     assert shown.request  # the kind is known, so it can be read
-
-
-def test_an_absent_account_is_shown_empty():
-    ctx = context(SendKind.BURN)
-    shown = explained(ctx, [wd_for(ctx, depositor=None)], [])
-    assert shown.request and shown.request["depositor"] == ""

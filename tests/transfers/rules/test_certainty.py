@@ -15,7 +15,6 @@ from app.transfers.rules.events.event_types import (
     RefundCompleted,
     RefundDelayed,
     RefundFailed,
-    RefundRequested,
     RefundSubmitted,
     TransferConfirmed,
     TransferDelayed,
@@ -23,7 +22,6 @@ from app.transfers.rules.events.event_types import (
     TransferFailed,
     TransferReleased,
     TransferSent,
-    TransferSubmitted,
 )
 from app.transfers.rules.events.reorganisations import Reorg
 from app.transfers.rules.history import TransferHistory
@@ -158,14 +156,3 @@ def test_retracted_proof_belongs_to_reporter() -> None:
     history = TransferHistory(ID, log, [Reorg(3, DESTINATION, BlockNumber(205))])
     found = certainty_of(Status.TRANSFER_COMPLETED, history, {2}, PROOFS)
     assert (found.level, found.reported_by) == (Level.REPORTED, ReportedBy.REPORTER)
-
-
-def test_announcement_and_request_have_no_block() -> None:
-    """A request has no chain either."""
-    announced = event(TransferSubmitted, src_chain_id=SOURCE)
-    history = TransferHistory(ID, [Logged(1, announced)])
-    assert certainty_of(Status.TRANSFER_SUBMITTING, history, (), PROOFS) == Certainty(
-        Level.REPORTED, "transfer.submitted", ReportedBy.REPORTER
-    )
-    found = certainty(Status.TRANSFER_REQUESTING_REFUND, event(RefundRequested))
-    assert (found.event, found.chain_id, found.as_of_block) == ("refund.requested", None, None)

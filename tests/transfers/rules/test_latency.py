@@ -1,19 +1,12 @@
 """The window's bounds and the median's exactness."""
 
-from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.latency.rules.median import median_seconds, seconds, window
-
-
-def test_window_is_seven_days() -> None:
-    now = datetime(2026, 3, 8, 12, tzinfo=UTC)
-    assert window(now) == (datetime(2026, 3, 1, 12, tzinfo=UTC), now)
-    assert window(now)[1] - window(now)[0] == timedelta(days=7)
+from app.latency.rules.median import median_seconds, seconds
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -61,14 +61,3 @@ def test_further_fact_of_a_log_follows_its_first() -> None:
     again = TransferReleased(id=f"{TX}:3", at=AT, transfer_id=transfer, chain_id=None, dst_tx_hash="0x1")
     further = TransferConfirmed(id=f"{TX}:3:transfer.confirmed", at=AT, transfer_id=transfer)
     assert ids([again, further], [released]) == ["0", "0:transfer.confirmed"]
-
-
-def test_position_and_time_identify_no_log() -> None:
-    (event,) = as_reported_before([added("3", 5, log_index=3)], [added("0", 5, log_index=9)])
-    assert event == added("0", 5, log_index=9)
-    (event,) = as_reported_before([added("3", 5, log_index=3)], [added("0", 5)])
-    assert event == added("0", 5, log_index=3)
-    late = LiquidityAdded(
-        id=f"{TX}:3", at=AT + timedelta(1), chain_id=ChainId(1), block=BlockNumber(7), symbol="USDT", amount=5
-    )
-    assert ids([late], [added("0", 5)]) == ["0"]  # contradicts its time, and is refused as that

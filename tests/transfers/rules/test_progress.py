@@ -58,13 +58,6 @@ def test_polling_peaks_at_the_median(one: float, other: float, times: RouteTimes
         assert poll_seconds(early, times) <= poll_seconds(late, times)
 
 
-@given(SECONDS, routes())
-def test_slower_route_polls_less_often(elapsed: float, times: RouteTimes) -> None:
-    slower = RouteTimes(times.median + 60, times.p90 + 60)
-    if elapsed < times.median:
-        assert poll_seconds(elapsed, slower) >= poll_seconds(elapsed, times)
-
-
 @given(routes())
 def test_release_at_median_is_seen_soon(times: RouteTimes) -> None:
     """Two seconds later at most."""
@@ -79,20 +72,6 @@ def test_how_late_any_release_is_seen(released: float, times: RouteTimes) -> Non
     else:
         assert late <= max(SHORTEST, (times.p90 - times.median) / 8, (released - times.p90) / 8)
     assert late <= LONGEST
-
-
-@pytest.mark.parametrize(
-    ("median", "p90", "until", "most"),
-    [
-        (600, 900, 600, 20),
-        (600, 900, 900, 30),
-        (60, 90, 90, 25),
-        (7_200, 10_000, 10_000, 55),
-        (0, 0, 600, 45),
-    ],
-)
-def test_number_of_polls_is_bounded(median: int, p90: int, until: int, most: int) -> None:
-    assert len(polls(until, RouteTimes(median, p90))) - 1 <= most
 
 
 def progress_at(

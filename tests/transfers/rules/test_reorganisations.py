@@ -1,4 +1,4 @@
-"""What reorganisations take back, tried without a database."""
+"""What reorganisations take back, and what counts for a proven send, tried without a database."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.transfers.rules.events.counting import Logged
-from app.transfers.rules.events.event_types import ChainEvent, ChainReorged, LiquidityAdded
+from app.transfers.rules.events.counting import Logged, Origin, counting
+from app.transfers.rules.events.event_types import ChainEvent, ChainReorged, LiquidityAdded, TransferSubmitted
 from app.transfers.rules.events.reorganisations import (
     BELATED_REACH,
     ChainLimits,
@@ -19,6 +19,7 @@ from app.transfers.rules.events.reorganisations import (
     still_needed,
 )
 from app.values.identifiers import BlockNumber, ChainId
+from tests.transfers.rules.validating import DESTINATION, NOW, SOURCE, TRANSFER
 
 CHAIN = ChainId(1)
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -95,3 +96,25 @@ def test_three_of_a_sender_are_needed() -> None:
     sent = [(1, "a"), (2, "b"), (4, "a"), (6, "a"), (8, "a"), (9, "b")]
     assert still_needed(sent, {8: False}) == {1, 2, 6, 8, 9}
     assert still_needed(sent, {8: True}) == {1, 2, 4, 8, 9}
+
+
+OTHER = ChainId(3)
+PROVEN = Origin(SOURCE, DESTINATION, is_sent=True, is_proven=True)
+CLAIMED = Origin(SOURCE, DESTINATION, is_sent=True)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "counts"),
+    [
+        (SOURCE, DESTINATION, True),
+        (SOURCE, None, True),
+        (OTHER, DESTINATION, False),
+        (SOURCE, OTHER, False),
+        (OTHER, None, False),
+    ],
+)
+def test_submission_must_name_proven_chains(src: ChainId, dst: ChainId | None, counts: bool) -> None:
+    announced = TransferSubmitted(id="s", at=NOW, transfer_id=TRANSFER, src_chain_id=src, dst_chain_id=dst)
+    logged = [Logged(1, announced)]
+    assert list(counting(logged, PROVEN)) == (logged if counts else [])
+    assert list(counting(logged, CLAIMED)) == logged

@@ -1,4 +1,4 @@
-"""Every verdict and every reason, without a database."""
+"""Every verdict and every reason, and which reports are of one fact, without a database."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.network.rules.quorum import ValidatorSet
-from app.network.rules.validation_facts import NetworkFacts, TokenFacts
 from app.transfers.rules.events.counting import Origin
 from app.transfers.rules.events.event_types import (
     ChainReorged,
@@ -18,38 +16,28 @@ from app.transfers.rules.events.event_types import (
     EventsRetracted,
     LiquidityAdded,
     NetworkStatus,
-    RefundPrepared,
-    RefundSigned,
     TransferEvent,
     TransferReleased,
     ValidatorsUpdated,
 )
 from app.transfers.rules.events.merging import Pruned, content_digest
 from app.transfers.rules.events.reorganisations import ChainLimits
-from app.transfers.rules.refunds.request_checks import signing_digest
-from app.transfers.rules.refunds.request_message import RefundRequest, encode_request
 from app.transfers.rules.validation import (
     Accepted,
-    Known,
     LatestAcceptance,
     Refused,
     Repeated,
     is_barrier,
     validate_segment,
 )
-from app.values.codes import SendKind, XferStatus
-from app.values.crypto import address_of, keccak256, sign_digest
-from app.values.identifiers import BlockNumber, PoolKey
+from app.values.codes import XferStatus
+from app.values.identifiers import BlockNumber, ChainId, TransferId
 from tests.transfers.rules.validating import (
-    BRIDGE,
     DESTINATION,
     NOW,
-    SENDER,
     SIZE,
     SOURCE,
-    TOKEN,
     TRANSFER,
-    AnyScope,
     entry,
     fee,
     head,
@@ -60,8 +48,6 @@ from tests.transfers.rules.validating import (
     taken_back,
     verdict,
 )
-
-KEYS = [keccak256(b"validator %d" % n) for n in range(3)]
 
 
 class ShowsKnown:
@@ -92,13 +78,6 @@ ORDINARY = [sent(), released(), head(), fee(), retraction("x")]
 @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
 def test_new_event_takes_next_position(event: Event) -> None:
     assert verdict(event, known()) == Accepted(entry(event))
-
-
-def test_a_verdict_changes_nothing() -> None:
-    scope = AnyScope()
-    what = known(scope=scope)
-    verdict(sent(), what)
-    assert what == known(scope=scope)
 
 
 class TestScope:
@@ -134,11 +113,6 @@ class TestTwoContents:
         refused = Refused(self.REASON.format(f" ({differing})"), two_contents=True)
         assert verdict(sent(), what) == refused
 
-    def test_first_content_may_be_orphaned(self) -> None:
-        what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
-            (3, sent(amount=1)), reorgs=[taken_back(5, 50)]))  # fmt: skip
-        assert verdict(sent(), what) == self.AMOUNT
-
     def test_a_pruned_id(self) -> None:
         """Only a digest of its content is stored."""
         pruned = Pruned({sent().key: content_digest(sent(amount=7), repr)}, {TRANSFER})
@@ -160,9 +134,6 @@ class TestPruned:
             "transfer_id: the transfer had finished and was pruned; no further events are accepted"
         )
 
-    def test_head_is_accepted_when_transfer_is_pruned(self) -> None:
-        assert verdict(head(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Accepted(entry(head()))
-
 
 class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
@@ -176,14 +147,6 @@ class TestRepeated:
             histories=history(*accepted, retracted={event.id: 7}),
         )
         assert verdict(event, what) == Repeated()
-
-    def test_event_that_no_reversal_reached_repeats(self) -> None:
-        what = known(
-            latest=latest((3, sent())),
-            last_reversal=5,
-            histories=history((3, sent()), reorgs=[taken_back(5, 51)]),
-        )
-        assert verdict(sent(), what) == Repeated()
 
     @pytest.mark.parametrize(
         "reach", [{"reorgs": [taken_back(5, 50)]}, {"retracted": {"sent": 5}}], ids=["reorg", "retraction"]
@@ -258,9 +221,6 @@ class TestRepeated:
 
 
 class TestReorgs:
-    def test_reorg_of_unread_chain_is_accepted(self) -> None:
-        assert verdict(reorg(), known(chain_limits={1: ChainLimits()})) == Accepted(entry(reorg()))
-
     def test_deepest_reorg_is_accepted(self) -> None:
         assert verdict(reorg(60), known(chain_limits={1: ChainLimits(60 + SIZE)})) == Accepted(entry(reorg()))
 
@@ -276,9 +236,6 @@ class TestReorgs:
             "from_block: must be above block 60 of the chain, which is final: transfers in it were pruned"
         )
 
-    def test_just_above_what_was_pruned(self) -> None:
-        assert verdict(reorg(61), known(chain_limits={1: ChainLimits(61, 60)})) == Accepted(entry(reorg(61)))
-
 
 class TestRetractions:
     def test_of_a_pruned_event(self) -> None:
@@ -287,63 +244,6 @@ class TestRetractions:
             "targets: 'b' was pruned and cannot be retracted"
         )
         assert isinstance(verdict(retraction("a"), known(pruned=pruned)), Accepted)
-
-
-class TestRefunds:
-    FACTS = NetworkFacts(
-        tokens={PoolKey(SOURCE, "USDT"): TokenFacts(TOKEN, 6)},
-        pool_bridges={SOURCE: BRIDGE},
-        validators={SOURCE: ValidatorSet.of(SOURCE, 0, [(address_of(key), 10) for key in KEYS[:2]])},
-    )
-
-    @staticmethod
-    def request(**changes: Any) -> bytes:
-        fields: dict[str, Any] = {
-            "kind": SendKind.POOL, "receiver": SENDER, "token": TOKEN, "amount": 1000, "ref_id": TRANSFER,
-            "chain_id": 1, "seqnum": 7,
-        }  # fmt: skip
-        return encode_request(RefundRequest(**(fields | changes)))
-
-    def prepared(self, wd_onchain: bytes) -> RefundPrepared:
-        return RefundPrepared(id="prepared", at=NOW, transfer_id=TRANSFER, wd_onchain=wd_onchain)
-
-    def signed(self, key: bytes) -> RefundSigned:
-        signature = sign_digest(signing_digest(SendKind.POOL, SOURCE, BRIDGE, self.request()), key)
-        return RefundSigned(id="signed", at=NOW, transfer_id=TRANSFER, signature=signature)
-
-    def known(self, *log: tuple[int, TransferEvent], **changes: Any) -> Known:
-        return known(facts=self.FACTS, histories=history(*log, **changes))
-
-    def test_a_request_that_the_send_contradicts(self) -> None:
-        found = verdict(self.prepared(self.request(amount=1001)), self.known((1, sent())))
-        assert isinstance(found, Refused)
-        assert found.reason.startswith("wd_onchain: ")
-        assert not found.two_contents
-
-    def test_request_without_contradiction_is_accepted(self) -> None:
-        agrees, early = self.prepared(self.request()), self.prepared(self.request(amount=1001))
-        assert verdict(agrees, self.known((1, sent()))) == Accepted(entry(agrees))
-        assert verdict(early, self.known()) == Accepted(entry(early))
-
-    def test_orphaned_send_contradicts_nothing(self) -> None:
-        early = self.prepared(self.request(amount=1001))
-        assert verdict(early, self.known((1, sent()), reorgs=[taken_back(2, 50)])) == Accepted(entry(early))
-
-    def test_a_signature_of_nobody_who_counts(self) -> None:
-        log = ((1, sent()), (2, self.prepared(self.request())))
-        found = verdict(self.signed(KEYS[2]), self.known(*log))
-        assert isinstance(found, Refused)
-        assert found.reason.startswith("signature: must be made by a current validator of chain 1")
-        assert verdict(self.signed(KEYS[1]), self.known(*log)) == Accepted(entry(self.signed(KEYS[1])))
-
-    def test_a_signature_before_its_request_waits(self) -> None:
-        signed = self.signed(KEYS[2])
-        assert verdict(signed, self.known((1, sent()))) == Accepted(entry(signed))
-
-    def test_segment_uses_its_own_events(self) -> None:
-        events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
-        verdicts = validate_segment(events, self.known())
-        assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
 
 
 class TestSegments:
@@ -392,3 +292,55 @@ def test_barriers() -> None:
     status = NetworkStatus(id="n", at=NOW, transfer_id=TRANSFER, xfer_status=XferStatus.OK_TO_RELAY)
     assert all(map(is_barrier, (reorg(), validators, retraction("x"))))
     assert not any(map(is_barrier, (sent(), released(), head(), fee(), liquidity, status)))
+
+
+OTHER_CONTENT = "id: was reported before with other content (nonce): send a new fact with a new id"
+
+
+class TestOmittedFields:
+    """A report may leave fields out: that is no other content, and nothing that was reported is lost."""
+
+    def test_less_is_repeated(self) -> None:
+        full = sent(log_index=4, contract="0xcc")
+        what = known(latest=latest((3, full)), histories=history((3, full)))
+        assert verdict(sent(block=None), what) == Repeated()
+
+    def test_more_is_repeated_and_logged(self) -> None:
+        what = known(latest=latest((3, sent())), histories=history((3, sent())))
+        assert verdict(sent(log_index=4), what) == Repeated(entry(sent(log_index=4), occurrence=1))
+
+    def test_reports_complement_each_other(self) -> None:
+        what = known(latest=latest((3, sent(nonce="7"))), histories=history((3, sent(nonce="7"))))
+        validate_segment([sent(log_index=4)], what)
+        assert what.latest[sent().key].event == sent(nonce="7", log_index=4)
+        assert verdict(sent(nonce="8"), what) == Refused(OTHER_CONTENT, two_contents=True)
+        (history_of,) = what.histories.values()
+        assert {logged.event for logged in history_of.log} == {sent(nonce="7", log_index=4)}
+
+    def test_orphaned_event_returns_with_all_details(self) -> None:
+        log = history((3, sent(log_index=4)), reorgs=[taken_back(5, 50)])
+        what = known(latest=latest((3, sent(log_index=4))), last_reversal=5, histories=log)
+        assert verdict(sent(), what) == Accepted(entry(sent(log_index=4), occurrence=1))
+
+
+class TestSubjects:
+    """An id is unique within what the event is about."""
+
+    def test_another_transfer(self) -> None:
+        other = replace(sent(), transfer_id=TransferId(bytes(32)))
+        what = known(
+            latest=latest((3, other)), histories=history() | {TransferId(bytes(32)): history()[TRANSFER]}
+        )
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+
+    def test_a_chain_and_another(self) -> None:
+        what = known(
+            latest=latest((3, replace(head(), id="sent")), (4, replace(head(), chain_id=ChainId(2))))
+        )
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+        assert verdict(head(), what) == Accepted(entry(head()))
+        assert isinstance(verdict(replace(head(), id="sent", block=BlockNumber(61)), what), Refused)
+
+    def test_a_route_and_another(self) -> None:
+        back = replace(fee(), src_chain_id=ChainId(2), dst_chain_id=ChainId(1))
+        assert verdict(fee(), known(latest=latest((3, back)))) == Accepted(entry(fee()))

@@ -171,14 +171,6 @@ def test_orphaned_status_is_sent(app: Flask, database: Database) -> None:
 
 
 @pytest.mark.every_database
-def test_changes_of_entry_come_singly(app: Flask, database: Database) -> None:
-    feed(app, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
-    *_, first, second, third = all_changes(database, ACCOUNT)
-    assert [each.change.transfer_id for each in (first, second, third)] == IDS
-    assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
-
-
-@pytest.mark.every_database
 def test_request_follows_all_earlier_changes(app: Flask, database: Database) -> None:
     feed(app, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
     happen(app, {"request": 1})
@@ -191,15 +183,6 @@ def test_request_follows_all_earlier_changes(app: Flask, database: Database) -> 
     assert_cut_anywhere(database, ACCOUNT, changes)
     refused = all_changes(database, IDS[0])[1]
     assert refused.change.refund_reason == 4
-
-
-@pytest.mark.every_database
-def test_transfer_is_reported_once_listed(app: Flask, database: Database) -> None:
-    feed(app, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
-    assert status_changes(all_changes(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert status_changes(all_changes(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
-    assert [str(each.position) for each in all_changes(database, ACCOUNT)] == ["2", "3"]
-    assert all_changes(database, account_key("0x" + "bb" * 20)) == []
 
 
 def begin_journal(database: Database, seq: int) -> None:
@@ -222,15 +205,6 @@ def test_time_before_journal_is_one_change(app: Flask, database: Database) -> No
     feed(app, sent(3), about(1, "refund.completed"), released(3))
     assert status_changes(all_changes(database, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
     assert status_changes(all_changes(database, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
-
-
-@pytest.mark.every_database
-def test_later_journal_makes_account_reread(app: Flask, database: Database) -> None:
-    feed(app, sent(1), sent(2))
-    begin_journal(database, 2)
-    feed(app, released(1))
-    assert published_after(database, ACCOUNT, Position(1)).changes is None
-    assert status_changes(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])

@@ -1,4 +1,4 @@
-"""A list of an account has each of its transfers once, on pages of any size."""
+"""A list has each of its transfers once, on pages of any size, and reads no more than it shows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ from sqlalchemy import delete, insert
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.transfers.models import Transfer
-from app.transfers.queries.lists import ListCount, Position, TransferFilters, list_transfers
+from app.transfers.queries.lists import (
+    SCANNED,
+    Amounts,
+    ListCount,
+    Order,
+    Position,
+    TransferFilters,
+    list_transfers,
+)
+from app.values.amounts import MAX_UINT256
 from app.values.codes import TransferHistoryStatus
 from tests.amounts import costly
+from tests.steps import statements
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])
@@ -64,3 +74,38 @@ def test_each_once_in_order(
             if after is None:
                 break
     assert found == expected
+
+
+COARSE, FINE = 1, 2
+"""A chain of 6 decimals and one of 18."""
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def test_largest_amounts_of_chains_are_all_listed(database: Database) -> None:
+    """The largest number of smallest units is worth more on the coarse chain, and beyond any amount of the
+    fine one.
+    """
+    on_coarse, on_fine = b"\xff" * 32, b"\x00" * 32
+    with writing(database.engine) as connection:
+        for transfer_id, chain in ((on_coarse, COARSE), (on_fine, FINE)):
+            connection.execute(
+                insert(Transfer).values(
+                    transfer_id=transfer_id, status=5, refund_reason=0, updated_at=NOON, src_chain_id=chain,
+                    symbol="USDC", amount=MAX_UINT256,
+                )
+            )  # fmt: skip
+    amounts = {COARSE: Amounts(0, MAX_UINT256, 10**12), FINE: Amounts(0, MAX_UINT256, 1)}
+    filters = TransferFilters(symbol="USDC", amounts=amounts)
+    with reading(database.reads) as connection:
+        first = list_transfers(connection, filters, Order.LARGEST, size=1)
+        second = list_transfers(connection, filters, Order.LARGEST, after=first.next_after, size=1)
+    assert [row.transfer_id for page in (first, second) for row in page.rows] == [on_coarse, on_fine]
+    assert second.next_after is None
+
+
+def test_transfer_list_statement_has_limits(database: Database) -> None:
+    with statements(database.reads) as executed, reading(database.reads) as connection:
+        list_transfers(connection, TransferFilters(), size=50, count=ListCount(1, at_least=True))
+    assert "LIMIT 51" in executed[0]
+    assert f"LIMIT {SCANNED}" in executed[0]
