@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from configparser import ConfigParser
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,11 @@ from app.values.codes import Reason
 from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
-from tests.site.snippets import blocks_of
+from tests.site.snippets import block_of, blocks_of
+
+RIGHTS = block_of("docs/limits.md", "ACL SETUSER")
+RUN = [RIGHTS, *blocks_of("docs/scaling.md", "ini", "sql")]
+"""The shipped files have the same."""
 
 OTHERS = {
     "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER",
@@ -331,24 +334,17 @@ def test_stop_timeout_exceeds_graceful_timeout() -> None:
 
 
 def test_pooler_and_roles_match_the_guide() -> None:
-    guide = (ROOT / "docs/scaling.md").read_text()
-    ini = ConfigParser()
-    ini.read_string("\n".join((DEPLOY / "pgbouncer/pgbouncer.ini").read_text().split("%include")[:1]))
-    for name in (
-        "pool_mode",
-        "default_pool_size",
-        "max_client_conn",
-        "query_wait_timeout",
-        "server_login_retry",
-        "auth_type",
-        "stats_users",
-    ):
-        assert f"{name} = {ini['pgbouncer'][name]}\n" in guide, name
-    statements = re.findall(r"^ALTER ROLE .*;$", guide, re.MULTILINE)
+    """Those are tried by ``test_stores.py`` and by ``tests/pooler``."""
+    settings, limits = (block.code.splitlines() for block in blocks_of("docs/scaling.md", "ini", "sql"))
+    shipped = (DEPLOY / "pgbouncer/pgbouncer.ini").read_text().splitlines()
+    of_place = ("[", ";", "gateway = ", "listen_addr = ", "auth_file = ")
+    assert [line for line in settings if line and line not in shipped and not line.startswith(of_place)] == []
+    assert len(set(settings) & set(shipped)) >= 7
     roles = (DEPLOY / "postgres/roles.sql").read_text()
-    assert len(statements) == 5 and all(statement in roles for statement in statements)
+    assert len(limits) == 5 and all(statement in roles for statement in limits)
     server = re.findall(r"^max_connections = (\d+)", (DEPLOY / "postgres/gateway.conf").read_text(), re.M)
-    assert int(server[0]) > int(ini["pgbouncer"]["default_pool_size"]) * 2
+    (size,) = re.findall(r"^default_pool_size = (\d+)", "\n".join(shipped), re.M)
+    assert int(server[0]) > int(size) * 2
 
 
 def test_redis_allows_only_counting() -> None:
@@ -356,7 +352,7 @@ def test_redis_allows_only_counting() -> None:
     (rule,) = re.findall(r"^user gateway (.*)$", (DEPLOY / "redis/users.acl.example").read_text(), re.M)
     rights = rule.removeprefix("on >CHANGE_ME ")
     assert rights.split()[0] == f"~{PREFIX}*"
-    assert f"ACL SETUSER gateway on >PASSWORD {rights}\n" in (ROOT / "docs/limits.md").read_text()
+    assert RIGHTS.code == f"ACL SETUSER gateway on >PASSWORD {rights}"
 
 
 def test_serving_processes_are_always_restarted() -> None:

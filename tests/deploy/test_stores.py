@@ -28,10 +28,8 @@ from tests.deploy.stores import (
     pgbouncer,
     postgresql,
     redis_server,
-    running,
     somebody,
 )
-from tests.programs import program
 from tests.serving.server import Server, environment, serving
 from tests.site.snippets import block_of
 
@@ -40,8 +38,7 @@ pytestmark = pytest.mark.system
 
 
 POOLS = block_of("docs/alerts.md", "su postgres -c")
-RIGHTS = block_of("docs/limits.md", "ACL SETUSER")
-RUN = [POOLS, RIGHTS]
+RUN = [POOLS]
 
 
 @dataclass(frozen=True)
@@ -178,20 +175,6 @@ def test_waiting_clients_are_written(stores: Stores) -> None:
     broken = script.replace(f"-p {stores.pgbouncer}", f"-p {free_port()}")
     assert subprocess.run(["bash"], input=broken, text=True, capture_output=True, check=False).returncode
     assert file.read_text() == before, "its age shows that nothing is written any more"
-
-
-def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
-    port = free_port()
-    command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    owner = redis.Redis(port=port)
-    with running([*command, "--dir", str(tmp_path)], tmp_path / "log", owner.ping):
-        owner.execute_command(*RIGHTS.code.split())
-        gateway = redis.Redis(port=port, username="gateway", password="PASSWORD")
-        assert gateway.execute_command("INCR", "gateway:1") == 1
-        with pytest.raises(redis.exceptions.NoPermissionError):
-            gateway.execute_command("INCR", "other:1")
-        with pytest.raises(redis.exceptions.NoPermissionError):
-            gateway.flushall()
 
 
 def test_gateway_role_reads_pooler_only(stores: Stores) -> None:
