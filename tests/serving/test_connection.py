@@ -197,16 +197,6 @@ def test_head_is_sent_with_first_piece() -> None:
     assert sent == [b"headone", b"two", b"only a head", b"an error of the server"]
 
 
-def test_connection_delegates_to_socket() -> None:
-    one, other = socket.socketpair()
-    connection = Connection(one)
-    assert connection.fileno() == one.fileno()
-    connection.sendall(b"all")
-    assert other.recv(10) == b"all"
-    one.close()
-    other.close()
-
-
 def test_connection_gives_way_while_reading_body(serve, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes, turns = [], []
     connection, wire = serve(*[(0, b"x")] * 60)
