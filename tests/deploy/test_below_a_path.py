@@ -12,25 +12,26 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import pytest
 
-from app import create_app
 from app.accounts.rules.roles import Role
-from app.db.models import db
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import TransferHistoryStatus
 from config import ALL_DOORS
 from scripts.docs_site.build import ensure_site
 from tests.amounts import few_or_many
-from tests.applications import make_settings
+from tests.applications import application, cheap_passwords
 from tests.console.forms import forms_in
 from tests.console.visitor import PASSWORD, add_account, email_of
 from tests.deploy.files import free_port
 from tests.deploy.nginx import MAIN, PLAIN, Nginx, running
+from tests.sandboxes import load_into
+from tests.serving.migrated import sqlite_url
 from tests.serving.sandbox import serving_sandbox
 from tests.site.snippets import block_of
 
 PREFIX = "/bridge"
 FEW, MANY = 8, 1_000
 """Pages of the documentation that are read: one is made like the other."""
+DOORS = (*ALL_DOORS, "wait")
 OF_A_PATTERN = {FEW: 1, MANY: 2}
 """So many pages whose addresses differ only in their ids are read."""
 NEEDED = {FEW: 50, MANY: 100}
@@ -150,27 +151,14 @@ def nginx(folder: Path, gateway: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-@contextmanager
-def gateway(folder: Path, template: Path, **settings: str) -> Iterator[str]:
-    doors = ",".join((*ALL_DOORS, "wait"))
-    with serving_sandbox(folder, template, DOORS=doors, WEB_CONCURRENCY="1", **settings) as server:
-        app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
-        with app.app_context():
-            add_account(app, Role.ADMIN)
-            db.engine.dispose()
-        assert server.below == settings.get("SCRIPT_NAME", "")
-        yield server.base
-
-
-def check(base: str, documentation: int) -> None:
+def check(client: httpx.Client, documentation: int) -> None:
     ensure_site()
-    with httpx.Client(base_url=base, timeout=30) as client:
-        asked = client.post(STATUS, json={"transfer_id": RECORDED_TRANSFER}).json()
-        assert asked["status"] == TransferHistoryStatus.TRANSFER_COMPLETED
-        assert client.get(f"{PREFIX}/openapi.json").json()["servers"][0]["url"] == f"{PREFIX}/"
-        sign_in(client)
-        read, wrong = crawl(client, documentation)
-        assert not wrong, "\n".join(wrong)
+    found = client.post(STATUS, json={"transfer_id": RECORDED_TRANSFER}).json()
+    assert found["status"] == TransferHistoryStatus.TRANSFER_COMPLETED
+    assert client.get(f"{PREFIX}/openapi.json").json()["servers"][0]["url"] == f"{PREFIX}/"
+    sign_in(client)
+    read, wrong = crawl(client, documentation)
+    assert not wrong, "\n".join(wrong)
     for part in ("/docs/", "/admin/", "/transfer/"):
         assert sum(path.startswith(PREFIX + part) for path in read) >= 4, sorted(read)
     assert len(read) > NEEDED[documentation]
@@ -181,14 +169,22 @@ def check(base: str, documentation: int) -> None:
 def test_no_link_leaves_the_path_behind_nginx(
     tmp_path: Path, sqlite_template: Path, documentation: int
 ) -> None:
-    with gateway(tmp_path, sqlite_template, TRUSTED_PROXIES="1") as behind, nginx(tmp_path, behind) as base:
-        check(base, documentation)
+    settings = {"DOORS": ",".join(DOORS), "WEB_CONCURRENCY": "1", "TRUSTED_PROXIES": "1"}
+    with serving_sandbox(tmp_path, sqlite_template, **settings) as server:
+        with application(f"sqlite:///{tmp_path / 'gateway.db'}") as app:
+            add_account(app, Role.ADMIN)
+        with nginx(tmp_path, server.base) as base, httpx.Client(base_url=base, timeout=30) as client:
+            check(client, documentation)
 
 
 @pytest.mark.parametrize("documentation", few_or_many(FEW, MANY))
 def test_no_link_leaves_the_path_of_script_name(
-    tmp_path: Path, sqlite_template: Path, documentation: int
+    tmp_path: Path, sqlite_template: Path, documentation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with gateway(tmp_path, sqlite_template, SCRIPT_NAME=PREFIX) as base:
-        check(base, documentation)
-        assert httpx.get(f"{base}/healthz").status_code == 200, "a probe needs no path"
+    cheap_passwords(monkeypatch)
+    with application(sqlite_url(tmp_path, sqlite_template), script_name=PREFIX, doors=DOORS) as app:
+        load_into(app)
+        add_account(app, Role.ADMIN)
+    with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
+        check(client, documentation)
+        assert client.get("/healthz").status_code == 200, "a probe needs no path"
