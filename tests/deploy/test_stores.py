@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,9 +14,11 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+from flask_migrate import upgrade
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.values.codes import TransferHistoryStatus as Status
+from tests.applications import application
 from tests.deploy.files import DEPLOY, ROOT, free_port
 from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
@@ -30,7 +31,8 @@ from tests.deploy.stores import (
     redis_server,
     somebody,
 )
-from tests.serving.server import Server, environment, serving
+from tests.sandboxes import load_into
+from tests.serving.server import Server, serving
 from tests.site.snippets import block_of
 
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
@@ -72,19 +74,15 @@ def stores() -> Iterator[Stores]:
         server = stack.enter_context(postgresql(folder))
         pooler = stack.enter_context(pgbouncer(folder, server))
         running = Stores(folder, server, pooler, stack.enter_context(redis_server(folder)))
-        flask("db", "upgrade", DATABASE_URL=running.url(server, owner=True), AUDIT_KEY="k" * 40)
-        flask("sandbox", "load", **running.settings())
+        with application(with_driver(running.url(server, owner=True))):
+            upgrade(directory=str(ROOT / "migrations"))
+        with application(with_driver(running.url(pooler)), database_pooler=True) as app:
+            load_into(app)
         yield running
 
 
-def flask(*words: str, **settings: str) -> str:
-    """What a command prints; it must succeed."""
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", *words]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def with_driver(url: str) -> str:
+    return url.replace("postgresql:", "postgresql+psycopg:")
 
 
 @pytest.fixture(scope="module")
