@@ -47,6 +47,7 @@ def test_parts_of_day_equal_the_whole() -> None:
     assert set(lines(0.002, BURST - 60, BURST + 120)) < set(whole)
 
 
+@pytest.mark.one_database
 def test_feed_accepts_all_but_planned_refusals(database: Database, intake: Intake, editing: Editing) -> None:
     import_network(*editing, day.document(), actor=TESTER)
     begin, until = BURST - 10, BURST + 60 + day.LONGEST
