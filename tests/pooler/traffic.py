@@ -21,7 +21,7 @@ from tests.faults.story import shares
 from tests.feed.views.kit import post
 
 REPORTERS, READERS, VISITORS, WATCHERS = 6, 8, 3, 3
-PAUSE_SECONDS = 0.005
+PAUSE_SECONDS = 0.03
 """Of those that go on until all is reported: they take the processor from those that report."""
 
 _ESTIMATE = (
