@@ -33,17 +33,9 @@ pyproject.toml has one module import it."""
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 PROJECT = tomllib.loads(PYPROJECT)
 GROUPS = PROJECT["dependency-groups"]
-OURS = {
-    "app",
-    "bench",
-    "config",
-    "demo",
-    "wsgi",
-    "scripts",
-    "serving",
-    "tests",
-    "gateway_client",
-} | {path.stem for path in (ROOT / "tests").rglob("*.py")}
+OURS = {"app", "bench", "config", "demo", "wsgi", "scripts", "serving", "tests", "gateway_client"} | {
+    path.stem for path in (ROOT / "tests").rglob("*.py")
+}
 USED_OTHERWISE = {
     "eth-hash": "the keccak behind eth-abi and eth-keys",
     "datamodel-code-generator": "make clients",
@@ -168,13 +160,7 @@ def test_every_package_says_why() -> None:
 
 
 def test_what_the_gateway_imports_is_asked_for() -> None:
-    places = [
-        "app",
-        "migrations",
-        "config.py",
-        "wsgi.py",
-        "gunicorn.conf.py",
-    ]
+    places = ["app", "migrations", "config.py", "wsgi.py", "gunicorn.conf.py"]
     assert_installed_by(set(named_for(RUN)) | FOR_TRACES, places)
 
 

@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bench.duels.bars import (
-    STEADY,
-    Bar,
-)
+from bench.duels.bars import STEADY, Bar
 from bench.duels.noise import QUIET, Clocks, share_of_others
 from bench.duels.ratios import Bound, Verdict
 from bench.duels.report import Line, duel_lines, print_bars, steady_line

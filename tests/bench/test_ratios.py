@@ -6,15 +6,7 @@ import random
 
 import pytest
 
-from bench.duels.ratios import (
-    ANYWHERE,
-    Bound,
-    Interval,
-    Verdict,
-    bootstrap,
-    estimate,
-    slowest_to_median,
-)
+from bench.duels.ratios import ANYWHERE, Bound, Interval, Verdict, bootstrap, estimate, slowest_to_median
 
 AT_LEAST = Bound(at_least=0.7)
 AT_MOST = Bound(at_most=1.2)

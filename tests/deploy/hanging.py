@@ -20,10 +20,7 @@ PARTS: dict[str, dict[str, tuple[Any, str]]] = {
         "the watcher's loop": (watcher.Watcher, "_start_new"),
         "the leases": (watcher.LeaseHolder, "renew_all"),
     },
-    "deliver": {
-        "the sender's loop": (sender, "take"),
-        "the chores": (sender.Sender, "_clean_up"),
-    },
+    "deliver": {"the sender's loop": (sender, "take"), "the chores": (sender.Sender, "_clean_up")},
 }
 """Of each command the functions that hang."""
 

@@ -9,13 +9,7 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
-from app.http.limits import (
-    REST_SECONDS,
-    TIMEOUT_SECONDS,
-    LimitStore,
-    LimitUsage,
-    limits_of,
-)
+from app.http.limits import REST_SECONDS, TIMEOUT_SECONDS, LimitStore, LimitUsage, limits_of
 from tests.limits.redis_server import RedisServer
 from tests.timer import Timer
 

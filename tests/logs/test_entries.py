@@ -226,9 +226,7 @@ def test_lines_are_bounded_and_informative(log_format: LogFormat, length: int, t
         SERVED.reset(token)
 
 
-def test_request_entry_has_known_fields(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_request_entry_has_known_fields(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "app.http.request_log")
     log, served = RequestLog("all"), Served("r-1", {OPERATION: "v2.x"})
     served.began -= 2

@@ -29,12 +29,7 @@ def files(tmp_path: Path) -> MetricFiles:
 
 @pytest.fixture
 def exposition(files: MetricFiles) -> Exposition:
-    return Exposition(
-        files,
-        StateMetrics(parts=()),
-        lambda: True,
-        "1.2.3",
-    )
+    return Exposition(files, StateMetrics(parts=()), lambda: True, "1.2.3")
 
 
 def count(patch: pytest.MonkeyPatch, files: MetricFiles, worker: int, number: int = 1) -> None:

@@ -23,13 +23,7 @@ from app.http.application import part_of
 from app.transfers.models import Transfer
 from tests.applications import application
 from tests.databases import SharedDatabase
-from tests.feed.services.world import (
-    NOW,
-    feed,
-    fill_network,
-    sent,
-    small_network,
-)
+from tests.feed.services.world import NOW, feed, fill_network, sent, small_network
 
 TRANSFERS = 12
 

@@ -129,11 +129,7 @@ class Unwanted:
         return self._connection.recv(size)
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [[(0.5, b"x")] * 5, [(0.0, b"x" * 1024)] * 64],
-    ids=["slow", "long"],
-)
+@pytest.mark.parametrize("pieces", [[(0.5, b"x")] * 5, [(0.0, b"x" * 1024)] * 64], ids=["slow", "long"])
 def test_little_of_an_unwanted_body_is_read(serve, pieces: list[tuple[float, bytes]]) -> None:
     connection, _ = serve(*pieces)
     connection.await_body()

@@ -11,13 +11,7 @@ from sqlalchemy import delete, insert, text
 
 from app.db.database import Database
 from app.db.models import SchemaFloor
-from app.db.schema import (
-    database_complaint,
-    is_ahead,
-    newest_schema,
-    oldest_schema,
-    schema_complaint,
-)
+from app.db.schema import database_complaint, is_ahead, newest_schema, oldest_schema, schema_complaint
 from scripts.start import migrate_database
 
 SetSchema = Callable[..., None]
