@@ -223,36 +223,6 @@ def test_system_store_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert venv.trusting_the_system() == {}
 
 
-def test_progress_in_a_file_has_lines_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    progress = venv.Progress("Installing")
-    for _ in range(24):
-        now += 1
-        progress.show("Downloading one")
-    progress.end("Installed.")
-    assert capsys.readouterr().out == (
-        "Installing ...\n... 10 s  Downloading one\n... 20 s  Downloading one\nInstalled.\n"
-    )
-
-
-def test_progress_on_a_terminal_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
-    progress = venv.Progress("Installing")
-    progress._began -= 7
-    progress.show("Downloading " + "x" * 100)
-    progress.end("Installed.")
-    *shown, left = capsys.readouterr().out.split("\r\x1b[2K")
-    assert left == "Installed.\n"
-    assert shown == ["", "Installing ...", "Installing ...  7 s  Downloading ..."]
-
-
 @pytest.mark.parametrize(
     ("line", "most", "shown"),
     [
