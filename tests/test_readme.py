@@ -36,10 +36,7 @@ RUN = [
 ]
 EXAMPLES = [(curl.code, answer.code) for curl, answer in zip(RUN[::2], RUN[1::2], strict=True)]
 SETTINGS = {each.name.upper(): each.default for each in fields(Settings) if each.metadata}
-DEFAULTS = {
-    "DATABASE_URL": "instance/gateway.db",
-    "DOORS": "api,grpcweb,ingest,admin",
-}
+DEFAULTS = {"DATABASE_URL": "instance/gateway.db", "DOORS": "api,grpcweb,ingest,admin"}
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,23 +35,6 @@ def test_busiest_minute_has_twenty_times_mean() -> None:
     assert max(busiest) == busiest[day.BUSIEST] == pytest.approx(20 * mean)
 
 
-def test_share_has_proportional_transfers() -> None:
-    """With ten events of each."""
-    of: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for event in read(day.events_of_day(MIDNIGHT, 0.02, BURST, BURST + 60 + day.LONGEST)):
-        if "transfer_id" in event:
-            of[event["transfer_id"]][event["type"]] += 1
-    whole = [counts for counts in of.values() if counts["transfer.submitted"] and counts["transfer.released"]]
-    assert len(whole) > 0.02 * day.TRANSFERS * 20 / day.MINUTES * 0.9
-    once = ("transfer.submitted", "transfer.sent", "transfer.confirmed", "transfer.released")
-    assert {(*(counts[kind] >= 1 for kind in once), counts["network.status"]) for counts in whole} == {
-        (True, True, True, True, 6)
-    }
-    assert len(once) + 6 == day.EVENTS_PER_TRANSFER
-    again = [counts for counts in whole if counts["transfer.sent"] > 1]
-    assert 0 < len(again) < len(whole) / 4, "a reorganisation replaces some blocks of the busiest minute"
-
-
 def test_parts_of_day_equal_the_whole() -> None:
     """Also parts of its transfers."""
 
@@ -65,6 +47,7 @@ def test_parts_of_day_equal_the_whole() -> None:
     assert set(lines(0.002, BURST - 60, BURST + 120)) < set(whole)
 
 
+@pytest.mark.one_database
 def test_feed_accepts_all_but_planned_refusals(database: Database, intake: Intake, editing: Editing) -> None:
     import_network(*editing, day.document(), actor=TESTER)
     begin, until = BURST - 10, BURST + 60 + day.LONGEST

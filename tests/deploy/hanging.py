@@ -1,4 +1,4 @@
-"""``flask watch`` or ``flask deliver`` as a process, of which a part hangs while a file is there."""
+"""``flask watch`` or ``flask deliver`` as a process. A part hangs while a file of its name is there."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from app.watcher.loop import watcher
 from app.watcher.loop.reader import Reader
 from app.webhooks import sender
 
-PARTS: dict[str, tuple[str, Any, str]] = {
-    "the chain's thread": ("watch", Reader, "poll"),
-    "the watcher's loop": ("watch", watcher.Watcher, "_start_new"),
-    "the leases": ("watch", watcher.LeaseHolder, "renew_all"),
-    "the sender's loop": ("deliver", sender, "take"),
-    "the chores": ("deliver", sender.Sender, "_clean_up"),
+PARTS: dict[str, dict[str, tuple[Any, str]]] = {
+    "watch": {
+        "the chain's thread": (Reader, "poll"),
+        "the watcher's loop": (watcher.Watcher, "_start_new"),
+        "the leases": (watcher.LeaseHolder, "renew_all"),
+    },
+    "deliver": {"the sender's loop": (sender, "take"), "the chores": (sender.Sender, "_clean_up")},
 }
-"""The command, and the function that hangs."""
+"""Of each command the functions that hang."""
 
 
 def hanging(work: Callable[..., Any], file: Path) -> Callable[..., Any]:
@@ -34,8 +35,9 @@ def hanging(work: Callable[..., Any], file: Path) -> Callable[..., Any]:
 
 
 if __name__ == "__main__":
-    command, place, name = PARTS[sys.argv[1]]
-    setattr(place, name, hanging(getattr(place, name), Path(sys.argv[2])))
+    command, folder = sys.argv[1:]
+    for part, (place, name) in PARTS[command].items():
+        setattr(place, name, hanging(getattr(place, name), Path(folder, part)))
     # Sooner than in production, so that the test need not wait minutes.
     heartbeat.BEAT_SECONDS = 0.1  # type: ignore[misc]
     watcher.STUCK_SECONDS = watcher.RENEW_SECONDS + 1  # type: ignore[misc]

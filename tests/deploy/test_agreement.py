@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from configparser import ConfigParser
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,11 @@ from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
 from tests.pooler.conftest import LIMITS
-from tests.site.snippets import blocks_of
+from tests.site.snippets import block_of, blocks_of
+
+RIGHTS = block_of("docs/limits.md", "ACL SETUSER")
+RUN = [RIGHTS]
+"""The shipped files have the same."""
 
 OTHERS = {
     "GUNICORN_CMD_ARGS", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER",
@@ -332,10 +335,10 @@ def test_stop_timeout_exceeds_graceful_timeout() -> None:
 
 
 def test_server_has_room_beside_the_pooler() -> None:
-    ini = ConfigParser()
-    ini.read_string("\n".join((DEPLOY / "pgbouncer/pgbouncer.ini").read_text().split("%include")[:1]))
+    shipped = (DEPLOY / "pgbouncer/pgbouncer.ini").read_text()
     server = re.findall(r"^max_connections = (\d+)", (DEPLOY / "postgres/gateway.conf").read_text(), re.M)
-    assert int(server[0]) > int(ini["pgbouncer"]["default_pool_size"]) * 2
+    (size,) = re.findall(r"^default_pool_size = (\d+)", shipped, re.M)
+    assert int(server[0]) > int(size) * 2
 
 
 def test_role_has_the_limits_of_the_tests() -> None:
@@ -348,7 +351,7 @@ def test_redis_allows_only_counting() -> None:
     (rule,) = re.findall(r"^user gateway (.*)$", (DEPLOY / "redis/users.acl.example").read_text(), re.M)
     rights = rule.removeprefix("on >CHANGE_ME ")
     assert rights.split()[0] == f"~{PREFIX}*"
-    assert f"ACL SETUSER gateway on >PASSWORD {rights}\n" in (ROOT / "docs/limits.md").read_text()
+    assert RIGHTS.code == f"ACL SETUSER gateway on >PASSWORD {rights}"
 
 
 def test_serving_processes_are_always_restarted() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -14,29 +12,29 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import pytest
 
-from app import create_app
 from app.accounts.rules.roles import Role
-from app.db.models import db
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.values.codes import TransferHistoryStatus
 from config import ALL_DOORS
 from scripts.docs_site.build import ensure_site
 from tests.amounts import few_or_many
-from tests.applications import make_settings
+from tests.applications import application, cheap_passwords
 from tests.console.forms import forms_in
 from tests.console.visitor import PASSWORD, add_account, email_of
 from tests.deploy.files import free_port
-from tests.programs import program
+from tests.deploy.nginx import MAIN, PLAIN, Nginx, running
+from tests.sandboxes import load_into
+from tests.serving.migrated import sqlite_url
 from tests.serving.sandbox import serving_sandbox
 from tests.site.snippets import block_of
 
 PREFIX = "/bridge"
-OF_A_PATTERN = 2
-"""So many pages whose addresses differ only in their ids are read."""
-
 FEW, MANY = 8, 1_000
 """Pages of the documentation that are read: one is made like the other."""
-NEEDED = {FEW: 60, MANY: 100}
+DOORS = (*ALL_DOORS, "wait")
+OF_A_PATTERN = {FEW: 1, MANY: 2}
+"""So many pages whose addresses differ only in their ids are read."""
+NEEDED = {FEW: 50, MANY: 100}
 """Pages that are read at least."""
 
 STATUS = f"{PREFIX}/v2/getTransferStatus"
@@ -48,27 +46,6 @@ STARTS = (
     "/", "/docs", "/docs/", "/docs/try/", "/admin", "/admin/", "/transfer/", f"/transfer/{TO_REFUND}",
     f"/transfer/{RECORDED_TRANSFER.upper()[2:]}", "/transfer/?key=n", "/openapi.json",
 )  # fmt: skip
-
-NGINX = """\
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        {locations}
-    }}
-}}
-"""
-"""What is around the documented block; it writes nowhere but to its folder."""
 
 DOCUMENTED = block_of("docs/operations.md", f"location {PREFIX}/")
 RUN = [DOCUMENTED]
@@ -125,7 +102,7 @@ def crawl(client: httpx.Client, documentation: int) -> tuple[set[str], list[str]
         if path.startswith(f"{PREFIX}/docs/") and path.removeprefix(PREFIX) not in STARTS:
             pattern, most = f"{PREFIX}/docs/", documentation
         else:
-            pattern, most = re.sub(r"0x[0-9a-f]+|\d+", "#", path), OF_A_PATTERN
+            pattern, most = re.sub(r"0x[0-9a-f]+|\d+", "#", path), OF_A_PATTERN[documentation]
         if address in seen or path in read or patterns.get(pattern, 0) >= most:
             continue
         seen.add(address)
@@ -162,50 +139,26 @@ def sign_in(client: httpx.Client) -> None:
 
 @contextmanager
 def nginx(folder: Path, gateway: str) -> Iterator[str]:
-    """An nginx in front of a gateway: returns its base address."""
+    """An nginx with the documented block in front of a gateway: returns its base address."""
     port = free_port()
     locations = DOCUMENTED.code.replace("http://gateway/", f"{gateway}/")
     assert gateway in locations
-    settings = NGINX.format(folder=folder, port=port, locations=locations)
-    (folder / "nginx.conf").write_text(settings)
-    process = subprocess.Popen([program("nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf")])
-    base = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 20
-        while True:
-            try:
-                httpx.get(base)
-                break
-            except httpx.ConnectError:
-                assert time.monotonic() < until, (folder / "error.log").read_text()
-                time.sleep(0.05)
-        yield base
-    finally:
-        process.terminate()
-        process.wait(20)
+    (folder / "nginx.conf").write_text(MAIN.format(folder=folder))
+    (folder / "gateway.conf").write_text(
+        f"access_log off;\nserver {{\n    listen 127.0.0.1:{port};\n{locations}\n}}\n"
+    )
+    with running(Nginx(folder, {PLAIN: port})):
+        yield f"http://127.0.0.1:{port}"
 
 
-@contextmanager
-def gateway(folder: Path, template: Path, **settings: str) -> Iterator[str]:
-    doors = ",".join((*ALL_DOORS, "wait"))
-    with serving_sandbox(folder, template, DOORS=doors, WEB_CONCURRENCY="1", **settings) as running:
-        app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
-        with app.app_context():
-            add_account(app, Role.ADMIN)
-            db.engine.dispose()
-        assert running.below == settings.get("SCRIPT_NAME", "")
-        yield running.base
-
-
-def check(base: str, documentation: int) -> None:
+def check(client: httpx.Client, documentation: int) -> None:
     ensure_site()
-    with httpx.Client(base_url=base, timeout=30) as client:
-        asked = client.post(STATUS, json={"transfer_id": RECORDED_TRANSFER}).json()
-        assert asked["status"] == TransferHistoryStatus.TRANSFER_COMPLETED
-        assert client.get(f"{PREFIX}/openapi.json").json()["servers"][0]["url"] == f"{PREFIX}/"
-        sign_in(client)
-        read, wrong = crawl(client, documentation)
-        assert not wrong, "\n".join(wrong)
+    found = client.post(STATUS, json={"transfer_id": RECORDED_TRANSFER}).json()
+    assert found["status"] == TransferHistoryStatus.TRANSFER_COMPLETED
+    assert client.get(f"{PREFIX}/openapi.json").json()["servers"][0]["url"] == f"{PREFIX}/"
+    sign_in(client)
+    read, wrong = crawl(client, documentation)
+    assert not wrong, "\n".join(wrong)
     for part in ("/docs/", "/admin/", "/transfer/"):
         assert sum(path.startswith(PREFIX + part) for path in read) >= 4, sorted(read)
     assert len(read) > NEEDED[documentation]
@@ -216,14 +169,22 @@ def check(base: str, documentation: int) -> None:
 def test_no_link_leaves_the_path_behind_nginx(
     tmp_path: Path, sqlite_template: Path, documentation: int
 ) -> None:
-    with gateway(tmp_path, sqlite_template, TRUSTED_PROXIES="1") as behind, nginx(tmp_path, behind) as base:
-        check(base, documentation)
+    settings = {"DOORS": ",".join(DOORS), "WEB_CONCURRENCY": "1", "TRUSTED_PROXIES": "1"}
+    with serving_sandbox(tmp_path, sqlite_template, **settings) as server:
+        with application(f"sqlite:///{tmp_path / 'gateway.db'}") as app:
+            add_account(app, Role.ADMIN)
+        with nginx(tmp_path, server.base) as base, httpx.Client(base_url=base, timeout=30) as client:
+            check(client, documentation)
 
 
 @pytest.mark.parametrize("documentation", few_or_many(FEW, MANY))
 def test_no_link_leaves_the_path_of_script_name(
-    tmp_path: Path, sqlite_template: Path, documentation: int
+    tmp_path: Path, sqlite_template: Path, documentation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with gateway(tmp_path, sqlite_template, SCRIPT_NAME=PREFIX) as base:
-        check(base, documentation)
-        assert httpx.get(f"{base}/healthz").status_code == 200, "a probe needs no path"
+    cheap_passwords(monkeypatch)
+    with application(sqlite_url(tmp_path, sqlite_template), script_name=PREFIX, doors=DOORS) as app:
+        load_into(app)
+        add_account(app, Role.ADMIN)
+    with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:
+        check(client, documentation)
+        assert client.get("/healthz").status_code == 200, "a probe needs no path"

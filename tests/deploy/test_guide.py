@@ -82,8 +82,12 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
+    return made(tmp_path)
+
+
+def made(folder: Path) -> Machine:
     """A machine with the servers' packages, and nothing of the gateway but its code."""
-    etc, code = tmp_path / "etc", tmp_path / "opt/gateway"
+    etc, code = folder / "etc", folder / "opt/gateway"
     for name in (
         "postgresql/15/main/conf.d", "pgbouncer", "redis", "systemd/system", "nginx/conf.d",
         "nginx/sites-enabled",
@@ -97,17 +101,27 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(etc, code)
 
 
-def test_servers_read_files_but_no_secrets(machine: Machine) -> None:
-    machine.install()
-    modes = {name: (machine.etc / name).stat().st_mode & 0o777 for name in SERVERS_READ}
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Machine, str]:
+    """A machine after its first installation, and the commands that this called."""
+    machine = made(tmp_path_factory.mktemp("installed"))
+    return machine, machine.install()
+
+
+def test_servers_read_files_but_no_secrets(installed: tuple[Machine, str]) -> None:
+    etc = installed[0].etc
+    modes = {name: (etc / name).stat().st_mode & 0o777 for name in SERVERS_READ}
     assert modes == SERVERS_READ
     for folder in ("gateway", "gateway/secrets", "nginx/gateway-place/tls"):
-        assert machine.etc.joinpath(folder).stat().st_mode & 0o777 == 0o700
+        assert etc.joinpath(folder).stat().st_mode & 0o777 == 0o700
+    settings = (etc / "gateway/gateway.env").read_text().splitlines()
+    assert f"PUBLIC_URL=https://{HOST}" in settings
+    assert f"PUBLIC_ORIGIN=https://{HOST}:8443" in settings
 
 
-def test_passwords_agree_and_stay_hidden(machine: Machine) -> None:
+def test_passwords_agree_and_stay_hidden(installed: tuple[Machine, str]) -> None:
     """No list of processes shows them."""
-    shown, etc = machine.install(), machine.etc
+    etc, shown = installed[0].etc, installed[1]
     secrets = {file.name: file.read_text().strip() for file in (etc / "gateway/secrets").iterdir()}
     owner, serving, redis = (
         re.findall(r":([0-9a-f]{48})@", secrets[name])[0]
@@ -120,6 +134,19 @@ def test_passwords_agree_and_stay_hidden(machine: Machine) -> None:
     assert f"user gateway on >{redis} ~" in (etc / "redis/users.acl").read_text()
     assert "psql" in shown
     assert not [each for each in (owner, serving, redis) if each in shown]
+
+
+def test_servers_start_quietly_and_after_a_crash(installed: tuple[Machine, str]) -> None:
+    """curl is refused until a process listens, which looks like a failure to somebody who reads along."""
+    machine, called = installed
+    waits = re.findall("^curl (-\\w+) .*--retry", called, re.MULTILINE)
+    assert len(waits) == 4
+    assert not [options for options in waits if "S" in options]
+    assert drop_ins(machine) >= {"nginx", "pgbouncer", "postgresql@15-main", "prometheus", "redis-server"}
+    assert called.index("systemctl daemon-reload") < called.index("systemctl restart postgresql")
+    assert "--now gateway-watcher" not in called
+    assert "nginx" not in re.findall("^(?:systemctl reload )?(nginx)", called, re.MULTILINE)
+    assert not (machine.etc / "nginx/conf.d/gateway.conf").exists()
 
 
 def test_failed_step_is_named_with_its_log(machine: Machine) -> None:
@@ -138,13 +165,6 @@ def test_missing_host_name_is_requested() -> None:
     assert (done.returncode, done.stderr) == (2, expected)
 
 
-def test_start_prints_no_failed_tries(machine: Machine) -> None:
-    """curl is refused until a process listens, which looks like a failure to somebody who reads along."""
-    waits = re.findall("^curl (-\\w+) .*--retry", machine.install(), re.MULTILINE)
-    assert len(waits) == 4
-    assert not [options for options in waits if "S" in options]
-
-
 def test_last_try_says_why_a_process_is_silent(machine: Machine) -> None:
     never = 'curl() { if [[ $1 = *S* ]]; then echo "curl: (22) 503" >&2; fi; return 22; }'
     with pytest.raises(subprocess.CalledProcessError) as failed:
@@ -152,22 +172,42 @@ def test_last_try_says_why_a_process_is_silent(machine: Machine) -> None:
     assert failed.value.stderr.startswith("curl: (22) 503\n")
 
 
-def test_second_run_changes_nothing(machine: Machine) -> None:
+def test_further_runs_change_only_what_differs(machine: Machine) -> None:
+    etc = machine.etc
     first = machine.install()
     assert all(f"systemctl restart {server}" in first for server in SERVERS)
-    (machine.etc / "gateway/gateway.env").write_text("PUBLIC_URL=https://another.example.net\n")
+    (etc / "gateway/gateway.env").write_text("PUBLIC_URL=https://another.example.net\n")
     for name in (
         "nginx/gateway-place/operators.conf",
         "postgresql/15/main/conf.d/place.conf",
         "pgbouncer/place.ini",
     ):
-        (machine.etc / name).write_text("of this machine\n")
+        (etc / name).write_text("of this machine\n")
     before = machine.files()
     second = machine.install()
     assert machine.files() == before
     assert "systemctl restart" not in second
     assert "--no-upgrade" in second
     assert "CREATE DATABASE" not in second
+
+    (etc / "pgbouncer/pgbouncer.ini").write_text("[pgbouncer]\n")
+    (etc / "gateway/chains.env").write_text("RPC_URL_ETHEREUM=https://node.example.net\n")
+    for name in ("fullchain.pem", "privkey.pem"):
+        (etc / "nginx/gateway-place/tls" / name).touch()
+    third = machine.install()
+    assert re.findall("systemctl restart (.*)", third) == ["pgbouncer "]
+    assert "systemctl enable -q --now gateway-watcher" in third
+    assert "nginx -q -t \nsystemctl reload nginx" in third
+    assert (etc / "nginx/conf.d/gateway.conf").exists()
+
+    # Patroni starts its PostgreSQL again by itself.
+    for name in ("database_owner_url", "database_url", "rate_limit_storage_url"):
+        (etc / "gateway/secrets" / name).write_text("postgresql://somebody:a@10.0.0.11/gateway\n")
+    machine.install()
+    assert drop_ins(machine) == {
+        "nginx", "prometheus", "prometheus-alertmanager", "prometheus-blackbox-exporter",
+        "prometheus-node-exporter",
+    }  # fmt: skip
 
 
 def test_servers_of_other_machines_are_untouched(machine: Machine) -> None:
@@ -181,24 +221,6 @@ def test_servers_of_other_machines_are_untouched(machine: Machine) -> None:
     assert not re.search("postgres|pgbouncer|redis|CREATE DATABASE", called)
 
 
-def test_local_servers_restart_after_a_crash(machine: Machine) -> None:
-    called = machine.install()
-    assert drop_ins(machine) >= {"nginx", "pgbouncer", "postgresql@15-main", "prometheus", "redis-server"}
-    assert called.index("systemctl daemon-reload") < called.index("systemctl restart postgresql")
-
-
-def test_moved_servers_lose_their_drop_ins(machine: Machine) -> None:
-    """Patroni starts its PostgreSQL again by itself."""
-    machine.install()
-    for name in ("database_owner_url", "database_url", "rate_limit_storage_url"):
-        (machine.etc / "gateway/secrets" / name).write_text("postgresql://somebody:a@10.0.0.11/gateway\n")
-    machine.install()
-    assert drop_ins(machine) == {
-        "nginx", "prometheus", "prometheus-alertmanager", "prometheus-blackbox-exporter",
-        "prometheus-node-exporter",
-    }  # fmt: skip
-
-
 def drop_ins(machine: Machine) -> set[str]:
     """The units that start again however often they end."""
     found = list(machine.etc.glob("systemd/system/*.service.d/gateway.conf"))
@@ -206,50 +228,21 @@ def drop_ins(machine: Machine) -> set[str]:
     return {file.parent.name.removesuffix(".service.d") for file in found}
 
 
-@pytest.mark.parametrize("value", ["https://node/rpc?chain=1&key=a$b", "a b;c", "it's"])
-def test_commands_read_settings_as_systemd_does(machine: Machine, value: str) -> None:
+def test_commands_read_settings_as_systemd_does(machine: Machine) -> None:
     """systemd takes a line as it stands; a shell would take ``&`` for its end."""
     machine.install()
-    (machine.etc / "gateway/chains.env").write_text(
-        f"# nodes\n; and\n\nRPC_URL_A={value}\nRPC_URL_B='{value}'"
-    )
     flask = machine.code / ".venv/bin/flask"
     flask.write_text('#!/bin/sh\necho "$RPC_URL_A|$RPC_URL_B|$DATABASE_POOLER|$*"\n')
     flask.chmod(0o755)
     script = (DEPLOY / "gateway").read_text().replace("/etc/", f"{machine.etc}/")
     script = script.replace("/opt/gateway", str(machine.code))
-    done = subprocess.run(
-        ["bash", "-c", script, "gateway", "watch"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"{value}|{value}|1|--app wsgi watch\n"
-
-
-def test_changed_settings_restart_their_server(machine: Machine) -> None:
-    machine.install()
-    (machine.etc / "pgbouncer/pgbouncer.ini").write_text("[pgbouncer]\n")
-    assert re.findall("systemctl restart (.*)", machine.install()) == ["pgbouncer "]
-
-
-def test_host_name_follows_the_settings(machine: Machine) -> None:
-    machine.install()
-    settings = (machine.etc / "gateway/gateway.env").read_text().splitlines()
-    assert f"PUBLIC_URL=https://{HOST}" in settings
-    assert f"PUBLIC_ORIGIN=https://{HOST}:8443" in settings
-
-
-def test_watcher_starts_once_nodes_are_named(machine: Machine) -> None:
-    assert "--now gateway-watcher" not in machine.install()
-    (machine.etc / "gateway/chains.env").write_text("RPC_URL_ETHEREUM=https://node.example.net\n")
-    assert "systemctl enable -q --now gateway-watcher" in machine.install()
-
-
-def test_nginx_waits_for_a_certificate(machine: Machine) -> None:
-    assert "nginx" not in re.findall("^(?:systemctl reload )?(nginx)", machine.install(), re.MULTILINE)
-    assert not (machine.etc / "nginx/conf.d/gateway.conf").exists()
-    for name in ("fullchain.pem", "privkey.pem"):
-        (machine.etc / "nginx/gateway-place/tls" / name).touch()
-    assert "nginx -q -t \nsystemctl reload nginx" in machine.install()
-    assert (machine.etc / "nginx/conf.d/gateway.conf").exists()
+    for value in ("https://node/rpc?chain=1&key=a$b", "a b;c", "it's"):
+        lines = f"# nodes\n; and\n\nRPC_URL_A={value}\nRPC_URL_B='{value}'"
+        (machine.etc / "gateway/chains.env").write_text(lines)
+        done = subprocess.run(
+            ["bash", "-c", script, "gateway", "watch"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{value}|{value}|1|--app wsgi watch\n"
 
 
 @pytest.mark.parametrize(

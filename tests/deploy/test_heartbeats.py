@@ -76,8 +76,8 @@ def url(tmp_path: Path, sqlite_template: Path) -> str:
 
 
 @contextmanager
-def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process whose part hangs while ``folder/hang`` is there, killed at the end."""
+def started(command: str, folder: Path, url: str, notify: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process, of which a part hangs while a file of its name is in the folder. It is killed at the end."""
     with ExitStack() as stack:
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
             "DATABASE_URL": url,
@@ -88,7 +88,7 @@ def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subproce
         }
         log = stack.enter_context((folder / "log").open("wb"))
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.deploy.hanging", part, str(folder / "hang")],
+            [sys.executable, "-m", "tests.deploy.hanging", command, str(folder)],
             cwd=ROOT, env=environment, stdout=log, stderr=log,
         )  # fmt: skip
         try:
@@ -98,17 +98,18 @@ def started(part: str, folder: Path, url: str, notify: str) -> Iterator[subproce
             process.wait()
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_beats_end_while_a_part_hangs(part: str, url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", PARTS)
+def test_beats_end_while_a_part_hangs(command: str, url: str, tmp_path: Path) -> None:
     name = f"gateway-beats-{os.getpid()}"
-    with listening(f"\0{name}") as systemd, started(part, tmp_path, url, f"@{name}") as process:
+    with listening(f"\0{name}") as systemd, started(command, tmp_path, url, f"@{name}") as process:
         assert beats(systemd, SECONDS), (tmp_path / "log").read_text()
         assert not ends_soon(systemd)
-        (tmp_path / "hang").touch()
-        assert ends(systemd)
-        (tmp_path / "hang").unlink()
-        assert beats(systemd, SECONDS), "it works again"
-        (tmp_path / "hang").touch()
+        for part in PARTS[command]:
+            (tmp_path / part).touch()
+            assert ends(systemd), part
+            (tmp_path / part).unlink()
+            assert beats(systemd, SECONDS), f"{part} works again"
+        (tmp_path / part).touch()
         assert ends(systemd)
         process.send_signal(signal.SIGABRT)  # as systemd does
         assert process.wait(SECONDS) == -signal.SIGABRT
@@ -124,7 +125,7 @@ def test_probe_of_kubernetes_sees_a_beat(url: str, tmp_path: Path) -> None:
     notify = str(tmp_path / "notify")
     (probe,) = {tuple(each["livenessProbe"]["exec"]["command"]) for each in beating()}
     command = [sys.executable, *probe[1:]]
-    with started("the sender's loop", tmp_path, url, notify) as process:
+    with started("deliver", tmp_path, url, notify) as process:
         for _ in range(2):  # the second finds the socket of the first
             done = subprocess.run(
                 command, cwd=ROOT, env={"NOTIFY_SOCKET": notify}, check=False, capture_output=True

@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from select import select
@@ -250,63 +250,84 @@ def test_stopped_gateway_fails_no_request(tmp_path: Path) -> None:
                 assert nginx.request(method, path, b"{}")[0].status == 200
 
 
-def test_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
-    """The gateway bounds none of them: it leaves that to this proxy."""
+@contextmanager
+def silent_gateway(folder: Path, waiters: int) -> Iterator[tuple[Nginx, socket.socket]]:
+    """nginx in front of gateways that accept and say nothing. A header names the address of a caller.
+
+    :param waiters: so many may wait from one network.
+    """
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(20)
-        nginx = install(tmp_path, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
-        with (tmp_path / "gateway-place/log.conf").open("a") as place:
+        nginx = install(folder, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
+        change(
+            folder / "gateway.conf",
+            r"limit_conn gateway_waiters \d+;",
+            f"limit_conn gateway_waiters {waiters};",
+            1,
+        )
+        with (folder / "gateway-place/log.conf").open("a") as place:
             place.write("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Test-Address;\n")
-        with running(nginx), ExitStack() as stack:
+        with running(nginx):
+            yield nginx, silent
 
-            def request(address: str) -> HTTPConnection:
-                caller = nginx.connect()
-                stack.callback(caller.close)
-                caller.request("GET", "/v2/getTransferConfigs", headers={"X-Test-Address": address})
-                return caller
 
-            for _ in range(100):
-                request("203.0.113.10")
-                stack.enter_context(silent.accept()[0])
-            refused = request("203.0.113.10").getresponse()
-            assert (refused.status, refused.headers["X-Gateway-Reason"]) == (429, Reason.RATE_LIMITED.value)
-            assert refused.headers["Retry-After"]
-            request("203.0.113.11")
+def test_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
+    """The gateway bounds none of them: it leaves that to this proxy."""
+    with silent_gateway(tmp_path, 1) as (nginx, silent), ExitStack() as stack:
+
+        def request(address: str) -> HTTPConnection:
+            caller = nginx.connect()
+            stack.callback(caller.close)
+            caller.request("GET", "/v2/getTransferConfigs", headers={"X-Test-Address": address})
+            return caller
+
+        for _ in range(100):
+            request("203.0.113.10")
             stack.enter_context(silent.accept()[0])
+        refused = request("203.0.113.10").getresponse()
+        assert (refused.status, refused.headers["X-Gateway-Reason"]) == (429, Reason.RATE_LIMITED.value)
+        assert refused.headers["Retry-After"]
+        request("203.0.113.11")
+        stack.enter_context(silent.accept()[0])
 
 
 def test_waiting_requests_are_bounded_by_network(tmp_path: Path) -> None:
     """An IPv4 address, and of IPv6 the /64 that a subscriber has: also where bytes of it are line ends."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        nginx = install(tmp_path, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
-        change(
-            tmp_path / "gateway.conf", r"limit_conn gateway_waiters \d+;", "limit_conn gateway_waiters 1;", 1
-        )
-        with (tmp_path / "gateway-place/log.conf").open("a") as place:
-            place.write("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Test-Address;\n")
-        silent.settimeout(20)
-        with running(nginx), ExitStack() as stack:
+    with silent_gateway(tmp_path, 1) as (nginx, silent), ExitStack() as stack:
 
-            def waits(address: str) -> bool:
-                """Whether a caller of this address comes as far as the gateway, where it stays."""
-                caller = nginx.connect()
-                stack.callback(caller.close)
-                caller.request("GET", "/v2/transferEvents?account=1", headers={"X-Test-Address": address})
-                if select([silent], [], [], 2)[0]:
-                    stack.enter_context(silent.accept()[0])
-                    return True
-                assert caller.getresponse().status == 429
-                return False
+        def waits(address: str) -> bool:
+            """Whether a caller of this address comes as far as the gateway, where it stays."""
+            caller = nginx.connect()
+            stack.callback(caller.close)
+            caller.request("GET", "/v2/transferEvents?account=1", headers={"X-Test-Address": address})
+            if select([silent], [], [], 2)[0]:
+                stack.enter_context(silent.accept()[0])
+                return True
+            assert caller.getresponse().status == 429
+            return False
 
-            assert waits("2001:db8:0:a::1")
-            assert not waits("2001:db8:0:a:ffff:ffff:ffff:fffe")
-            assert not waits("2001:db8:0:a::a")
-            assert waits("2001:db8:0:b::1")
-            assert waits("2001:db8:a0a:a0a:a0a::a0a")
-            assert not waits("2001:db8:a0a:a0a::1")
-            assert waits("203.0.113.10")
-            assert not waits("203.0.113.10")
-            assert waits("203.0.113.11")
+        assert waits("2001:db8:0:a::1")
+        assert not waits("2001:db8:0:a:ffff:ffff:ffff:fffe")
+        assert not waits("2001:db8:0:a::a")
+        assert waits("2001:db8:0:b::1")
+        assert waits("2001:db8:a0a:a0a:a0a::a0a")
+        assert not waits("2001:db8:a0a:a0a::1")
+        assert waits("203.0.113.10")
+        assert not waits("203.0.113.10")
+        assert waits("203.0.113.11")
+
+
+def test_unfinished_body_does_not_come_to_the_gateway(tmp_path: Path) -> None:
+    """Thousands of them would hold up others there."""
+    with silent_gateway(tmp_path, 1) as (nginx, silent):
+        caller = nginx.connect()
+        caller.putrequest("POST", STATUS)
+        caller.putheader("Content-Length", "2")
+        caller.endheaders(b"{")
+        assert not select([silent], [], [], 1)[0]
+        caller.send(b"}")
+        assert select([silent], [], [], 20)[0]
+        caller.close()
 
 
 def test_alert_commands_show_certificate_end(places: Places) -> None:

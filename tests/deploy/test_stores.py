@@ -14,9 +14,11 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+from flask_migrate import upgrade
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.values.codes import TransferHistoryStatus as Status
+from tests.applications import application
 from tests.deploy.files import DEPLOY, ROOT, free_port
 from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
@@ -27,12 +29,10 @@ from tests.deploy.stores import (
     pgbouncer,
     postgresql,
     redis_server,
-    running,
     somebody,
 )
-from tests.forked import path_of
-from tests.programs import program
-from tests.serving.server import Server, environment, serving
+from tests.sandboxes import load_into
+from tests.serving.server import Server, serving
 from tests.site.snippets import block_of
 
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
@@ -40,8 +40,7 @@ pytestmark = pytest.mark.system
 
 
 POOLS = block_of("docs/alerts.md", "su postgres -c")
-RIGHTS = block_of("docs/limits.md", "ACL SETUSER")
-RUN = [POOLS, RIGHTS]
+RUN = [POOLS]
 
 
 @dataclass(frozen=True)
@@ -75,19 +74,15 @@ def stores() -> Iterator[Stores]:
         server = stack.enter_context(postgresql(folder))
         pooler = stack.enter_context(pgbouncer(folder, server))
         running = Stores(folder, server, pooler, stack.enter_context(redis_server(folder)))
-        flask("db", "upgrade", DATABASE_URL=running.url(server, owner=True), AUDIT_KEY="k" * 40)
-        flask("sandbox", "load", **running.settings())
+        with application(with_driver(running.url(server, owner=True))):
+            upgrade(directory=str(ROOT / "migrations"))
+        with application(with_driver(running.url(pooler)), database_pooler=True) as app:
+            load_into(app)
         yield running
 
 
-def flask(*words: str, **settings: str) -> str:
-    """What a command prints; it must succeed."""
-    command = [path_of("flask"), "--app", "wsgi", *words]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment(**settings), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def with_driver(url: str) -> str:
+    return url.replace("postgresql:", "postgresql+psycopg:")
 
 
 @pytest.fixture(scope="module")
@@ -178,20 +173,6 @@ def test_waiting_clients_are_written(stores: Stores) -> None:
     broken = script.replace(f"-p {stores.pgbouncer}", f"-p {free_port()}")
     assert subprocess.run(["bash"], input=broken, text=True, capture_output=True, check=False).returncode
     assert file.read_text() == before, "its age shows that nothing is written any more"
-
-
-def test_redis_takes_the_rights_of_the_guide(tmp_path: Path) -> None:
-    port = free_port()
-    command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    owner = redis.Redis(port=port)
-    with running([*command, "--dir", str(tmp_path)], tmp_path / "log", owner.ping):
-        owner.execute_command(*RIGHTS.code.split())
-        gateway = redis.Redis(port=port, username="gateway", password="PASSWORD")
-        assert gateway.execute_command("INCR", "gateway:1") == 1
-        with pytest.raises(redis.exceptions.NoPermissionError):
-            gateway.execute_command("INCR", "other:1")
-        with pytest.raises(redis.exceptions.NoPermissionError):
-            gateway.flushall()
 
 
 def test_gateway_role_reads_pooler_only(stores: Stores) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -112,23 +111,3 @@ def test_threads_lose_no_count_in_memory() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(count_often, range(8))) == 100
-
-
-@pytest.mark.system
-def test_forked_processes_share_no_redis_connection(redis_server: RedisServer) -> None:
-    requests, limit = LimitStore(redis_server.url), limits_of("1000/hour")
-    requests.count("me", limit)  # a connection is open, which forking would share
-    fork = multiprocessing.get_context("fork")
-    answers = fork.Queue()
-
-    def count_often() -> None:
-        answers.put([requests.count("me", limit).remaining for _ in range(100)])
-
-    children = [fork.Process(target=count_often) for _ in range(2)]
-    for child in children:
-        child.start()
-    mine = [requests.count("me", limit).remaining for _ in range(100)]
-    theirs = [answers.get(timeout=20) for _ in children]
-    for child in children:
-        child.join(20)
-    assert sorted([*mine, *theirs[0], *theirs[1]]) == list(range(699, 999))

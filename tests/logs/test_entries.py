@@ -116,15 +116,6 @@ def test_entry_has_time_place_and_message() -> None:
     }
 
 
-def test_log_entry_contains_its_traceback() -> None:
-    try:
-        raise KeyError("what")
-    except KeyError as caught:
-        entry = formatted(msg="failed", exc_info=(KeyError, caught, caught.__traceback__))
-    lines = entry["exception"].split("\n")
-    assert (lines[0], lines[-1]) == ("Traceback (most recent call last):", "KeyError: 'what'")
-
-
 def only_message() -> EntryFormatter:
     return EntryFormatter("console", logging.Formatter("%(message)s"))
 
@@ -209,20 +200,6 @@ def test_format_handlers_retains_foreign_format() -> None:
     assert stream.getvalue() == "[INFO] a\\nb\n"
 
 
-def test_commands_write_warnings_by_lines() -> None:
-    """What wsgi.py sets up for a process that has no logging of its own."""
-    kept = logging.lastResort
-    assert kept
-    before = kept.formatter
-    try:
-        kept.setFormatter(None)
-        format_handlers([kept], "console")
-        record = logging.LogRecord("x", logging.WARNING, "x", 1, "a\nb", None, None)
-        assert kept.format(record) == "a\\nb"
-    finally:
-        kept.setFormatter(before)
-
-
 @pytest.mark.parametrize("text", ["x", "\\", '"', "\n", "€", "\U0001f600", "\u202e"])
 @pytest.mark.parametrize("length", [2000, LONGEST, 100_000])
 @pytest.mark.parametrize("log_format", ["json", "console"])
@@ -249,9 +226,7 @@ def test_lines_are_bounded_and_informative(log_format: LogFormat, length: int, t
         SERVED.reset(token)
 
 
-def test_request_entry_has_known_fields(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_request_entry_has_known_fields(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "app.http.request_log")
     log, served = RequestLog("all"), Served("r-1", {OPERATION: "v2.x"})
     served.began -= 2

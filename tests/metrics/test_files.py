@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from tests.metrics.counted import as_process, names_in, series, total, value
 
 SCRAPE_SECONDS = 0.020
 OPERATIONS = 12
+FORKING = get_context("fork")
 
 
 @pytest.fixture
@@ -28,12 +29,7 @@ def files(tmp_path: Path) -> MetricFiles:
 
 @pytest.fixture
 def exposition(files: MetricFiles) -> Exposition:
-    return Exposition(
-        files,
-        StateMetrics(parts=()),
-        lambda: True,
-        "1.2.3",
-    )
+    return Exposition(files, StateMetrics(parts=()), lambda: True, "1.2.3")
 
 
 def count(patch: pytest.MonkeyPatch, files: MetricFiles, worker: int, number: int = 1) -> None:
@@ -132,22 +128,16 @@ def test_new_file_breaks_no_other(
     assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
 
 
-COUNT_FOR_EVER = """
-import os, sys
-from pathlib import Path
-from prometheus_client import CollectorRegistry, Counter
-from app.observability.metric_files import MetricFiles
-
-files = MetricFiles(Path(sys.argv[1]))
-files.count_here()
-files.number = 1
-counter = Counter("gateway_requests", "what", ("operation",), registry=CollectorRegistry())
-first = int(sys.argv[2])
-counter.labels(str(first)).inc()
-os.write(1, b"counts")
-for number in range(10**9):
-    counter.labels(str(first + number % 200)).inc()
-"""
+def count_for_ever(directory: Path, first: int, counts: Event) -> None:
+    """What a worker does: more and more labels, so that its file grows."""
+    files = MetricFiles(directory)
+    files.count_here()
+    files.number = 1
+    counter = Counter("gateway_requests", "what", ("operation",), registry=CollectorRegistry())
+    counter.labels(str(first)).inc()
+    counts.set()
+    for number in range(10**9):
+        counter.labels(str(first + number % 200)).inc()
 
 
 @pytest.mark.parametrize("kills", few_or_many(4, 64))
@@ -155,13 +145,13 @@ def test_killed_worker_breaks_no_other(files: MetricFiles, exposition: Expositio
     """Killed while it counts, and while its file grows; the next one goes on from what it counted."""
     highest = 0.0
     for first in range(0, kills * 100, 100):
-        with subprocess.Popen(
-            [sys.executable, "-c", COUNT_FOR_EVER, str(files.directory), str(first)], stdout=subprocess.PIPE
-        ) as worker:
-            assert worker.stdout
-            assert worker.stdout.read(6) == b"counts"
-            time.sleep(0.001 * (first // 100 % 8))
-            worker.kill()
+        counts = FORKING.Event()
+        worker = FORKING.Process(target=count_for_ever, args=(files.directory, first, counts))
+        worker.start()
+        assert counts.wait(20)
+        time.sleep(0.001 * (first // 100 % 8))
+        worker.kill()
+        worker.join()
         counted = total(series(exposition.text()), "gateway_requests_total")
         assert counted > highest
         highest = counted
@@ -188,18 +178,19 @@ def test_server_starts_empty_and_cleans_up(tmp_path: Path) -> None:
 
 
 def test_running_server_directory_is_left(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib; from app.observability.metric_files import begin;"
-        "print(begin(pathlib.Path(sys.argv[1])).directory, flush=True); sys.stdin.read()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout
-        its = Path(other.stdout.readline().strip())
-        begin(tmp_path)
-        assert its.exists()
-        other.communicate()
+    ours, theirs = FORKING.Pipe()
+
+    def serve() -> None:
+        theirs.send(begin(tmp_path).directory)
+        theirs.recv()
+
+    other = FORKING.Process(target=serve)
+    other.start()
+    its = ours.recv()
+    begin(tmp_path)
+    assert its.exists()
+    ours.send("end")
+    other.join()
     begin(tmp_path)
     assert not its.exists()
 

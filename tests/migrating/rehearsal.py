@@ -32,7 +32,7 @@ from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answe
 from tests.migrating.old_release import LOADED_PAIR, SEED, Seeded
 from tests.migrating.older import checked_out
 from tests.postgres import postgres_server
-from tests.soak.browser import Browser
+from tests.serving.guessing import Browser
 from tests.soak.stage import EMAIL, PASSWORD, sending
 
 SETTLE_SECONDS: Final = 5.0
@@ -294,7 +294,7 @@ class Rehearsal:
         self.found(f"{when}: payouts that count as open", len(wrong), wrong[:3])
         verified = release.run("events", "verify", allowed=(0, 1)).strip().splitlines()
         self.found(f"{when}: events verify", verified[-1], verified[:-1][:5])
-        Browser(self.place.one).sign_in()
+        assert Browser(self.place.one).sign_in(EMAIL, PASSWORD) == 302
 
     def delivered(self) -> None:
         """Every payout has come to the receiver, signed with the secret of before."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
+from multiprocessing import get_context
 
 import pytest
 from click.testing import Result
@@ -22,15 +19,11 @@ from app.db.models import BackfillProgress
 from app.feed.models import GrownDatabase
 from app.feed.services import backfills
 from app.feed.services.backfills import Backfill, Range, progress_of, reopen, run_backfill
+from app.http.application import part_of
 from app.transfers.models import Transfer
+from tests.applications import application
 from tests.databases import SharedDatabase
-from tests.feed.services.world import (
-    NOW,
-    feed,
-    fill_network,
-    sent,
-    small_network,
-)
+from tests.feed.services.world import NOW, feed, fill_network, sent, small_network
 
 TRANSFERS = 12
 
@@ -48,15 +41,6 @@ def fill(connection: Connection, after: bytes, size: int, now: datetime) -> Rang
 
 
 BEGINNINGS = Backfill("beginnings", "when transfers began", fill)
-
-FROM_HERE = """
-from app.feed.services import backfills
-from tests.migrating.test_backfill import BEGINNINGS
-backfills.KNOWN = (BEGINNINGS,)
-from flask.cli import main
-main()
-"""
-"""A process that knows this backfill."""
 
 
 @pytest.fixture
@@ -156,16 +140,20 @@ def test_database_without_a_log_is_refused(run: Callable[..., Result], database:
 def test_backfill_survives_kills(fed: Flask, database: Database, shared_database: SharedDatabase) -> None:
     """Killed again and again at any moment, it fills the same as one run, and looks at no range twice."""
     forget(database)
-    keys = {"SECRET_KEY": "test" * 10, "AUDIT_KEY": "test" * 10, "DATABASE_URL": shared_database.url}
-    program = [sys.executable, "-c", FROM_HERE, "--app", "wsgi", "backfill", "--rows", "2", "--pause", "0.6"]
+
+    def fill_slowly() -> None:
+        with application(shared_database.url) as other:
+            run_backfill(part_of(other, Database), BEGINNINGS, rows=2, pause_seconds=0.6)
+
     places = list[bytes]()
     for _ in range(3):
-        child = subprocess.Popen(program, env={**os.environ, **keys}, stdout=subprocess.DEVNULL)
+        child = get_context("fork").Process(target=fill_slowly)
+        child.start()
         end, start = time.monotonic() + 30, done_to(database)
-        while done_to(database) == start and time.monotonic() < end and child.poll() is None:
+        while done_to(database) == start and time.monotonic() < end and child.is_alive():
             time.sleep(0.05)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        child.kill()
+        child.join()
         places.append(done_to(database))
     assert places == sorted(set(places))
     done = run_backfill(database, BEGINNINGS, rows=5, sleep=lambda _s: None)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
-from flask_migrate import stamp, upgrade
+from flask_migrate import upgrade
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
@@ -35,6 +35,15 @@ FIRST = newest_schema()
 def empty(postgres_server: str) -> Iterator[Flask]:
     """An application on a PostgreSQL without any table."""
     application = create_app(make_settings(new_postgres_database(postgres_server)))
+    with application.app_context():
+        yield application
+        close_connections()
+
+
+@pytest.fixture
+def migrated(postgres_server: str, postgres_template: str) -> Iterator[Flask]:
+    """An application on an empty PostgreSQL of the newest revision."""
+    application = create_app(make_settings(new_postgres_database(postgres_server, postgres_template)))
     with application.app_context():
         yield application
         close_connections()
@@ -99,7 +108,7 @@ RANGES = 'by_range("planted", "id", "UPDATE planted SET n = 1 WHERE {range}")'
 
 
 def test_lost_turn_stops_further_ranges(
-    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    migrated: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Hours may be left by then, and another upgrade may have begun."""
     directory = plant(tmp_path, f"{TABLE}\n{ROWS}", RANGES)
@@ -122,10 +131,9 @@ def test_lost_turn_stops_further_ranges(
 
 
 def test_lost_turn_stops_further_revisions(
-    empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    migrated: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory = plant(tmp_path, TABLE, ROWS)
-    upgrade(directory=DIRECTORY)
 
     def lose(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         if statement.startswith("UPDATE alembic_version") and not lost:
@@ -145,7 +153,7 @@ def test_lost_turn_stops_further_revisions(
     assert revision() == "9002"
 
 
-def test_waiting_holds_no_snapshot(empty: Flask) -> None:
+def test_waiting_holds_no_snapshot(migrated: Flask) -> None:
     """Nor does the holder of the lock: otherwise ``CREATE INDEX CONCURRENTLY`` would never end."""
     engine = create_engine(db.engine.url)
     with taking_turns(engine, lambda _words: None), psycopg.connect(conninfo(), autocommit=True) as other:
@@ -161,10 +169,9 @@ def column_of(table: str) -> str:
 
 
 def test_refused_lock_is_retried_cleanly(
-    empty: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    migrated: Flask, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = plant(tmp_path, f"{column_of('chains')}\n{column_of('route_blocks')}")
-    upgrade(directory=DIRECTORY)
     holder = psycopg.connect(conninfo())
     holder.execute("LOCK TABLE route_blocks IN ACCESS SHARE MODE")
     seen: list[str | None] = []
@@ -185,9 +192,10 @@ def test_refused_lock_is_retried_cleanly(
     holder.close()
 
 
-def test_upgrade_commits_each_revision(empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upgrade_commits_each_revision(
+    migrated: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = plant(tmp_path, column_of("chains"), column_of("routes"))
-    upgrade(directory=DIRECTORY)
     monkeypatch.setattr(again_while_locked, "__kwdefaults__", {"attempts": 1, "sleep": lambda _s: None})
     with psycopg.connect(conninfo()) as holder:
         holder.execute("LOCK TABLE routes IN ACCESS SHARE MODE")
@@ -199,8 +207,7 @@ def test_upgrade_commits_each_revision(empty: Flask, tmp_path: Path, monkeypatch
 INDEX = 'create_index("ix_planted", "transfers", ["amount"])'
 
 
-def test_interrupted_index_is_rebuilt(empty: Flask, tmp_path: Path) -> None:
-    upgrade(directory=DIRECTORY)
+def test_interrupted_index_is_rebuilt(migrated: Flask, tmp_path: Path) -> None:
     with psycopg.connect(conninfo(), autocommit=True) as other:
         other.execute("CREATE INDEX ix_planted ON transfers (amount)")
         other.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ix_planted'::regclass")
@@ -216,7 +223,7 @@ STEPS = (column_of("transfers"), INDEX, RANGES, 'drop_index("ix_transfers_age", 
 
 @pytest.mark.parametrize("number", range(1, len(STEPS)))
 def test_revision_of_several_steps_begins_again(
-    empty: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    migrated: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Broken off behind any of the places where it commits, it runs to its end the next time."""
     directory = plant(tmp_path, f"{TABLE}\n{ROWS}", "\n".join(STEPS))
@@ -241,11 +248,10 @@ def test_revision_of_several_steps_begins_again(
         assert connection.scalar(text("SELECT count(*) FROM planted WHERE n = 1")) == 1000
 
 
-def test_reading_command_waits_for_nobody(empty: Flask) -> None:
-    stamp(directory=DIRECTORY, revision=FIRST)
+def test_reading_command_waits_for_nobody(migrated: Flask) -> None:
     engine = create_engine(db.engine.url)
     with taking_turns(engine, lambda _words: None):
-        result = empty.test_cli_runner().invoke(args=["db", "current", "-d", DIRECTORY])
+        result = migrated.test_cli_runner().invoke(args=["db", "current", "-d", DIRECTORY])
     assert result.exit_code == 0
     engine.dispose()
 

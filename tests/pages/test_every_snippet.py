@@ -6,16 +6,12 @@ What runs each block is found by ``RUN`` of the test modules: the blocks that th
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from click import Context
 
-from app import create_app
-from tests.applications import make_settings
 from tests.programs import program
 from tests.site.snippets import ROOT, Block, blocks_of, pages
 
@@ -26,6 +22,7 @@ RUNNING: Final = (
     "clients.test_guide",
     "clients.test_tutorial",
     "db.test_connections",
+    "deploy.test_agreement",
     "deploy.test_below_a_path",
     "deploy.test_nginx",
     "deploy.test_stores",
@@ -60,7 +57,6 @@ NOT_RUN: Final = {
 
 ALL: Final = [block for page in pages() for block in blocks_of(page)]
 SHELL: Final = [block for block in ALL if block.fence == "sh"]
-COMMAND: Final = re.compile(r"(?:\bflask --app wsgi|^gateway) ([^\n#`|;&>$]+)", re.MULTILINE)
 
 
 def excused(block: Block) -> list[tuple[str, str]]:
@@ -77,12 +73,6 @@ def test_every_block_is_run_or_excused() -> None:
     assert sorted(used) == sorted(NOT_RUN), "an excuse for nothing, or for several"
 
 
-def test_a_shell_reads_every_command() -> None:
-    for block in SHELL:
-        done = subprocess.run(["bash", "-n"], input=block.code, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, ""), block.name
-
-
 @pytest.mark.system
 def test_make_has_every_target() -> None:
     typed = "\n".join(block.code for block in SHELL)
@@ -92,23 +82,3 @@ def test_make_has_every_target() -> None:
         [program("make"), "-n", *targets], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="module")
-def line() -> Any:
-    """The application's command line."""
-    return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
-
-
-def test_every_command_and_option_exists(line: Any) -> None:
-    commands = [command for block in SHELL for command in COMMAND.findall(block.code)]
-    assert len(commands) > 50
-    for command in commands:
-        here: Any = line
-        for word in shlex.split(command):
-            if word.startswith("-") and word != "-":
-                options = [name for each in here.params for name in (*each.opts, *each.secondary_opts)]
-                assert word in options, command
-            elif hasattr(here, "get_command"):
-                here = here.get_command(Context(here), word)
-                assert here is not None, command

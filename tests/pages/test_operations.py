@@ -204,7 +204,9 @@ def test_the_first_hour(installed: Shell, tmp_path: Path) -> None:
     installed.run(code, {" && cd /opt/gateway &&": " &&"})
     installed.run(install, again)
     installed.run("gateway db upgrade", before=gateway)
-    with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, DOORS="api,ingest") as here:
+    with serving(
+        "wsgi:app", tmp_path / "log", DATABASE_URL=url, DOORS="api,ingest", WEB_CONCURRENCY="1"
+    ) as here:
         public, feed = (
             {"https://gateway.example.org/": f"{here.base}/"},
             {"https://gateway.example.org:8443": here.base},

@@ -140,10 +140,7 @@ def measure(running: Served, fault: Fault, first: int, *, rate: float = 60, befo
     nodes = running.cluster
     nodes.wait()
     reporters = Twins([gateway.port for gateway in running.gateways], first)
-    with (
-        reporters.at_work(),
-        steady_load(running.nginx.port, rate, running.requests, running.folder) as seen,
-    ):
+    with reporters.at_work(), steady_load(running.nginx.port, rate, running.requests, running.folder) as seen:
         time.sleep(before)
         node = fault.whom(nodes)
         warm = began = time.monotonic()

@@ -14,16 +14,7 @@ from tests.deploy.files import DEPLOY, documents
 from tests.faults_rig.programs import wait_for
 from tests.patroni.__main__ import EVENTS, Served, measure, served
 from tests.patroni.faults import FAULTS, Fault
-from tests.patroni.nodes import (
-    AUTHORITY,
-    CERTIFICATES,
-    FIRST,
-    MAKE,
-    PAGE,
-    PREPARE,
-    Node,
-    lacking,
-)
+from tests.patroni.nodes import AUTHORITY, CERTIFICATES, FIRST, MAKE, PAGE, PREPARE, Node, lacking
 from tests.programs import missing
 from tests.site.snippets import block_of
 

@@ -24,7 +24,7 @@ from tests.serving.server import Server, serving
 
 pytestmark = pytest.mark.system
 
-REPORTERS, READERS = 4, 4
+REPORTERS, READERS = 4, 2
 REFUSED = "HTTPException 503"
 
 
@@ -40,7 +40,7 @@ def test_restarts_under_traffic(
     with application(url, database_pooler=True) as app:
         upgrade(directory="migrations")
         write_network(part_of(app, Database).engine)
-    settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN}
+    settings = {"DATABASE_URL": url, "DATABASE_POOLER": "1", "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}
     with serving("wsgi:app", tmp_path / "log", **settings) as server:
         portions = shares(reported, REPORTERS, random.Random(1))
         reporters = [Reporter(server, TOKEN, share) for share in portions]
@@ -66,7 +66,7 @@ def disturb(server: Server, reporters: list[Reporter], bouncer: Bouncer, restart
             connection.request("POST", "/v2/getTransferStatus", body, {"Content-Type": "application/json"})
             answers[str(connection.getresponse().status)] += 1
             connection.close()
-            time.sleep(0.02)  # or they would take the processor from those that report
+            time.sleep(0.05)  # or they would take the processor from those that report
 
     threads = [Thread(target=reporter.run) for reporter in reporters]
     readers = [Thread(target=read) for _ in range(READERS)]

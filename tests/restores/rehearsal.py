@@ -87,3 +87,8 @@ def _identity(event: dict[str, Any]) -> tuple[str, str]:
 def answers(app: Flask) -> list[Answer]:
     """The answer to every request, byte for byte."""
     return [send_request(app, request) for request in readings()]
+
+
+def is_changed(app: Flask, before: list[Answer]) -> bool:
+    """Whether an answer is another one than before."""
+    return any(send_request(app, request) != old for request, old in zip(readings(), before, strict=True))

@@ -122,9 +122,7 @@ def test_wrong_restore_fails_the_drill(
     assert len(servers(way.machine)) == 1
 
 
-def test_drill_without_backup_fails_safely(
-    backed_up: tuple[PgBackRest, Drill],
-) -> None:
+def test_drill_without_backup_fails_safely(backed_up: tuple[PgBackRest, Drill]) -> None:
     """It empties no other folder."""
     way, drilled = backed_up
     next((way.machine.folder / "repo/backup").rglob("PG_VERSION.gz")).unlink()

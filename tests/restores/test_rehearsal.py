@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,17 @@ from app.db.engine import writing
 from app.http.application import part_of
 from app.transfers.models import Transfer
 from tests.programs import program
-from tests.restores.conftest import ROOT
-from tests.restores.machine import Machine, wheel_programs
-from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox
-from tests.restores.ways import BaseBackup, OnlineBackup, PgBackRest, Way, clock_of, running
-
-
-@pytest.fixture
-def base_backup(short: Path) -> Iterator[Way]:
-    with running(Machine(wheel_programs(), short / "m", "pgserver" if ROOT else None)) as machine:
-        yield BaseBackup(machine)
+from tests.restores.machine import Machine
+from tests.restores.rehearsal import (
+    answers,
+    begin,
+    gateway_on,
+    is_changed,
+    report,
+    rest_after_cursor,
+    sandbox,
+)
+from tests.restores.ways import OnlineBackup, PgBackRest, Way, clock_of
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def rehearse(way: Way) -> None:
     way.lose()
     way.restore()
     with gateway_on(way.url) as app:
-        assert answers(app) != before, "something is lost as yet"
+        assert is_changed(app, before), "something is lost as yet"
         again = rest_after_cursor(app, lines)
         assert len(again) == len(lines) - (2 * third if way.keeps_wal else third)
         assert report(app, again) == len(again)
@@ -62,35 +62,16 @@ def test_sqlite_is_restored(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.postgresql
-def test_base_backup_and_archive_are_restored(base_backup: Way) -> None:
-    rehearse(base_backup)
-
-
-@pytest.mark.slow
-@pytest.mark.system
-def test_base_backup_is_verified(debian: Machine) -> None:
-    BaseBackup(debian).back_up()
-    assert "successfully verified" in (debian.folder / ".bash.out").read_text()
-
-
-@pytest.mark.slow
 @pytest.mark.system
 def test_pgbackrest_is_restored(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("base_backup", marks=pytest.mark.postgresql),
-        pytest.param("pgbackrest", marks=pytest.mark.system),
-    ],
-)
-def test_point_in_time_is_restored(name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.system
+def test_point_in_time_is_restored(pgbackrest: Way) -> None:
     """Harm is done: everything until just before it is restored, and nothing of it."""
-    way: Way = request.getfixturevalue(name)
+    way = pgbackrest
     lines = sandbox()[1]
     begin(way.url)
     way.back_up()
@@ -101,7 +82,7 @@ def test_point_in_time_is_restored(name: str, request: pytest.FixtureRequest) ->
     with gateway_on(way.url) as app:
         with writing(part_of(app, Database).engine) as connection:
             connection.execute(update(Transfer).values(status=0))
-        assert answers(app) != before
+        assert is_changed(app, before)
     way.archive()
     way.lose()
     way.restore(moment)

@@ -12,7 +12,7 @@ from typing import Protocol
 from app.db.database import Database
 from app.http.application import part_of
 from tests.deploy.files import DEPLOY
-from tests.restores.machine import DEBIAN_15, Machine
+from tests.restores.machine import Machine
 from tests.restores.rehearsal import gateway_on
 from tests.site.snippets import block_of
 
@@ -70,84 +70,14 @@ UNIT = DEPLOY / "postgres/gateway-backup.service"
 WHOLE, UNTIL = (block_of(PAGE, f"pgbackrest --stanza=gateway {word}") for word in ("res", "--type"))
 RUN = [MADE, WHOLE, UNTIL]
 
-# PostgreSQL's own tools, as its manual has them.
-ARCHIVE_BY_TOOLS = (
-    "wal_level = replica\narchive_mode = on\narchive_timeout = 60\n"
-    "archive_command = 'test ! -f /backups/wal/%f && cp %p /backups/wal/%f.part"
-    " && mv /backups/wal/%f.part /backups/wal/%f'\n"
-)
-BACK_UP_BY_TOOLS = "pg_basebackup -D /backups/base-2026-11-22 -c fast -X stream"
-VERIFY_BY_TOOLS = "pg_verifybackup /backups/base-2026-11-22"
-RESTORE_BY_TOOLS = """
-cd /var/lib/postgresql/15
-[ ! -e main ] || mv -T main lost-$(date +%s)
-cp -aT /backups/base-2026-11-22 main
-cat >> main/postgresql.auto.conf <<'END'
-restore_command = 'cp /backups/wal/%f %p'
-recovery_target_action = 'promote'
-# recovery_target_time = '2026-11-22 13:05:00+00'
-END
-touch main/recovery.signal
-"""
 
-
-class _OfThePage:
-    """PostgreSQL, by the commands of the page; its folders are the machine's."""
+class PgBackRest:
+    """PostgreSQL by pgBackRest, with the commands of the page; its folders are the machine's."""
 
     keeps_wal = True
 
-    def __init__(self, machine: Machine, archiving: str) -> None:
-        self.machine = machine
-        self.url = machine.url()
-        machine.run("mkdir", "-p", f"{machine.folder}/backups/wal")
-        machine.configure(self.placed(archiving))
-        machine.stop()
-        machine.start()
-
-    def placed(self, text: str) -> str:
-        """Commands or settings of the page with this machine's folders."""
-        folder = self.machine.folder
-        return text.replace("/var/lib/postgresql/15/main", str(self.machine.data)).replace(
-            "/backups/", f"{folder}/backups/"
-        )
-
-    def type(self, text: str) -> None:
-        """Type commands as the server's user, who finds the server's programs."""
-        folder, programs = self.machine.folder, self.machine.programs
-        known = f"export PATH={programs}:$PATH PGHOST={folder} PGPORT=5432 PGUSER=postgres"
-        self.machine.run("bash", "-c", f"set -eu; {known}; {self.placed(text)}")
-
-    def archive(self) -> None:
-        self.machine.archive_all()
-
-    def lose(self) -> None:
-        self.machine.lose()
-
-
-class BaseBackup(_OfThePage):
-    """By ``pg_basebackup`` and an archive of WAL."""
-
     def __init__(self, machine: Machine) -> None:
-        super().__init__(machine, ARCHIVE_BY_TOOLS)
-
-    def back_up(self) -> None:
-        self.type(BACK_UP_BY_TOOLS)
-        if self.machine.programs == DEBIAN_15:  # the wheel's own crashes
-            self.type(VERIFY_BY_TOOLS)
-
-    def restore(self, until: str | None = None) -> None:
-        text = RESTORE_BY_TOOLS.replace("cd /var/lib/postgresql/15", f"cd {self.machine.folder}")
-        text = re.sub(r"\bmain\b", self.machine.data.name, text)
-        if until is not None:
-            text = re.sub(r"^# (recovery_target_time = ).*$", rf"\1'{until}'", text, flags=re.MULTILINE)
-        self.type(text)
-        self.machine.start()
-
-
-class PgBackRest(_OfThePage):
-    """By pgBackRest."""
-
-    def __init__(self, machine: Machine) -> None:
+        self.machine, self.url = machine, machine.url()
         folder = machine.folder
         machine.run("mkdir", "-p", *(str(folder / name) for name in ("repo", "spool", "lock", "logs")))
         self._configuration = folder / "pgbackrest.conf"
@@ -163,16 +93,32 @@ class PgBackRest(_OfThePage):
             .replace("/var/lib/postgresql/15/main", str(machine.data))
         )
         self._configuration.write_text(f"{written}\npg1-socket-path={folder}\npg1-user=postgres\n")
-        super().__init__(machine, (DEPLOY / "postgres/archive.conf").read_text())
-        self._made, self._checked = re.findall(r"^su postgres -c '(.*)'$", MADE.code, re.MULTILINE)
+        machine.configure(self.placed((DEPLOY / "postgres/archive.conf").read_text()))
+        machine.stop()
+        machine.start()
+        made, checked = re.findall(r"^su postgres -c '(.*)'$", MADE.code, re.MULTILINE)
         (unit,) = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", UNIT.read_text(), re.MULTILINE)
         self._backed_up = unit.replace("$$", "$").replace("%%", "%")
-        self.type(self._made)
-        self.type(self._checked)
+        self.type(made)
+        self.type(checked)
 
     def placed(self, text: str) -> str:
+        """Commands or settings of the page with this machine's folders."""
         named = f"pgbackrest --config={self._configuration} --stanza"
-        return super().placed(text).replace("pgbackrest --stanza", named)
+        here = text.replace("/var/lib/postgresql/15/main", str(self.machine.data))
+        return here.replace("pgbackrest --stanza", named)
+
+    def type(self, text: str) -> None:
+        """Type commands as the server's user, who finds the server's programs."""
+        folder, programs = self.machine.folder, self.machine.programs
+        known = f"export PATH={programs}:$PATH PGHOST={folder} PGPORT=5432 PGUSER=postgres"
+        self.machine.run("bash", "-c", f"set -eu; {known}; {self.placed(text)}")
+
+    def archive(self) -> None:
+        self.machine.archive_all()
+
+    def lose(self) -> None:
+        self.machine.lose()
 
     def back_up(self) -> None:
         self.type(self._backed_up)

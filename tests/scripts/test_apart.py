@@ -45,10 +45,7 @@ def test_fork_has_threads_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("work", "printed"),
-    [
-        ("raise SystemExit('DATABASE_URL: away')", "DATABASE_URL: away\n"),
-        ("sys.exit(1)", ""),
-    ],
+    [("raise SystemExit('DATABASE_URL: away')", "DATABASE_URL: away\n"), ("sys.exit(1)", "")],
 )
 def test_refusal_in_the_fork_ends_the_process(work: str, printed: str) -> None:
     process = run(work)

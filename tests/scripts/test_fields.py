@@ -31,17 +31,3 @@ def test_site_shows_fields_where_the_page_links_them(path: Path) -> None:
     first, *_ = re.findall(r"^\| `[^|]+\| [^|]+ \|", MADE[path], re.MULTILINE)
     assert first in library.page(source)
     assert first in library.plain(source)
-
-
-def test_row_has_the_type_and_whether_it_is_optional() -> None:
-    made = MADE[FIELDS / "getSendTransaction.md"]
-    assert "| `nonce` | string, optional |" in made
-    assert "| `transaction` | `Transaction` or null |" in made
-
-
-def test_fields_of_an_earlier_page_are_linked() -> None:
-    made = MADE[FIELDS / "explainEstimate.md"]
-    assert re.search(r"^\| `src_chain_id`, .+ \| \| as in \[estimateAmt\]", made, re.MULTILINE)
-    evidence = MADE[FIELDS / "getRefundEvidence.md"]
-    assert "[`Transaction`](getSendTransaction.md)" in evidence
-    assert "| `Transaction` | type |" not in evidence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import socket
 import stat
@@ -20,15 +19,13 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.http.application import part_of
 from app.transfers.models import Event
-from config import ALL_DOORS, Door, load_settings
+from config import ALL_DOORS, load_settings
 from scripts.docs_site import later
 from scripts.docs_site.build import ROOT
 from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
     console_account,
-    how_webhooks_are_sent,
-    logs_below,
     open_every_interface,
     prepare_database,
     secret_key,
@@ -87,11 +84,6 @@ def test_taken_port_stops_before_preparation(taken_port: int) -> None:
         check_address(make_settings("sqlite://", host=LOOPBACK, port=taken_port))
 
 
-def test_free_port_is_left_free() -> None:
-    settings = make_settings("sqlite://", host=LOOPBACK, port=0)
-    check_address(settings)
-
-
 @pytest.mark.parametrize("host", ["203.0.113.9", "nowhere.invalid"])
 def test_address_of_another_machine_is_refused(host: str) -> None:
     with pytest.raises(SystemExit, match=f"HOST: {host}"):
@@ -137,20 +129,6 @@ def test_start_shows_each_migration_on_a_terminal(
     assert "loading the sandbox" in printed.out
     assert "\n" not in printed.out, "it is one line"
     assert printed.err == ""
-
-
-def test_log_line_clears_the_progress(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    progress = Progress("Starting")
-    with logs_below(progress):
-        capsys.readouterr()
-        logging.getLogger(__name__).warning("something")
-        assert capsys.readouterr().out == "\r\x1b[2K"
-    logging.getLogger(__name__).warning("something")
-    assert capsys.readouterr().out == "\r\x1b[2K", "at the end, and not again"
 
 
 @pytest.mark.parametrize(
@@ -238,11 +216,3 @@ def test_gateway_runs_without_documentation(
     assert capsys.readouterr().err == (
         "The documentation was not built; `make docs` tries again.\nerrors.md: a link leads nowhere\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("doors", "mentioned"), [(("api",), True), (("admin",), True), (("ingest", "wait"), False)]
-)
-def test_start_prints_how_webhooks_are_sent(doors: tuple[Door, ...], mentioned: bool) -> None:
-    line = how_webhooks_are_sent(make_settings("sqlite://", doors=doors))
-    assert ("flask --app wsgi deliver" in line) is mentioned

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -74,7 +75,7 @@ def test_environment_without_python_is_stale(checkout: Path) -> None:
     assert not venv.is_current(venv.LOCK)
 
 
-def test_failed_installation_is_not_remembered(
+def test_only_a_good_installation_is_remembered(
     checkout: Path, tool: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (checkout / "requirements.txt").write_text("this is no requirement\n")
@@ -82,6 +83,10 @@ def test_failed_installation_is_not_remembered(
         venv.install("requirements.txt")
     assert not venv.stamp_of("requirements.txt").exists()
     assert "this is no requirement" in capfd.readouterr().err
+    (checkout / "requirements.txt").write_text("# nothing\n")
+    venv.main(["requirements.txt"])
+    assert venv.is_current("requirements.txt")
+    assert not venv.is_current(venv.LOCK)
 
 
 @pytest.mark.parametrize(
@@ -107,17 +112,9 @@ def test_package_without_valid_hash_is_refused(
     assert re.search(complaint, capfd.readouterr().err)
 
 
-def test_installation_is_remembered(checkout: Path, tool: str) -> None:
-    venv.main(["requirements.txt"])
-    assert venv.is_current("requirements.txt")
-    assert not venv.is_current(venv.LOCK)
-
-
-def test_group_is_checked_by_lock_hashes(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("by_uv")
+def test_group_is_checked_by_lock_hashes(checkout: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """uv reads hashes of constraints: another archive than the lock knows is refused."""
-    monkeypatch.setattr(venv, "find_uv", lambda _progress: str(Path(sys.executable).with_name("uv")))
     (checkout / "pyproject.toml").write_text('[dependency-groups]\nsmall = ["zope-event==6.2"]\n')
     (checkout / venv.LOCK).write_text(f"zope-event==6.2 --hash=sha256:{'0' * 64}\n")
     with pytest.raises(SystemExit, match="small could not be installed"):
@@ -143,8 +140,15 @@ def test_another_uv_is_not_used(checkout: Path, monkeypatch: pytest.MonkeyPatch)
     assert venv.find_uv(venv.Progress("Installing")) is None
 
 
+@pytest.fixture
+def by_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The uv of this environment installs."""
+    monkeypatch.setattr(venv, "find_uv", lambda _progress: str(Path(sys.executable).with_name("uv")))
+
+
+@pytest.mark.usefixtures("by_uv")
 @pytest.mark.parametrize("left_by", ["requirements.txt", venv.LOCK, ""])
-def test_killed_installation_is_made_again(checkout: Path, tool: str, left_by: str) -> None:
+def test_killed_installation_is_made_again(checkout: Path, left_by: str) -> None:
     """Of what was killed, packages may be there in part."""
     venv.main(["requirements.txt"])
     venv.unfinished().write_text(left_by)
@@ -174,7 +178,8 @@ def test_killed_group_leaves_the_rest_current(checkout: Path, monkeypatch: pytes
     assert not any(each.startswith("--reinstall") for each in command)
 
 
-def test_other_install_after_killed_group_clears(checkout: Path, tool: str) -> None:
+@pytest.mark.usefixtures("by_uv")
+def test_other_install_after_killed_group_clears(checkout: Path) -> None:
     """It may need what the group has left in part."""
     venv.unfinished().write_text("docs")
     left = venv.VENV / "left"
@@ -218,36 +223,6 @@ def test_system_store_is_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert venv.trusting_the_system() == {}
 
 
-def test_progress_in_a_file_has_lines_only(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    progress = venv.Progress("Installing")
-    for _ in range(24):
-        now += 1
-        progress.show("Downloading one")
-    progress.end("Installed.")
-    assert capsys.readouterr().out == (
-        "Installing ...\n... 10 s  Downloading one\n... 20 s  Downloading one\nInstalled.\n"
-    )
-
-
-def test_progress_on_a_terminal_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
-    progress = venv.Progress("Installing")
-    progress._began -= 7
-    progress.show("Downloading " + "x" * 100)
-    progress.end("Installed.")
-    *shown, left = capsys.readouterr().out.split("\r\x1b[2K")
-    assert left == "Installed.\n"
-    assert shown == ["", "Installing ...", "Installing ...  7 s  Downloading ..."]
-
-
 @pytest.mark.parametrize(
     ("line", "most", "shown"),
     [
@@ -272,9 +247,7 @@ def test_ended_installation_leaves_nothing(checkout: Path, then: tuple[str, ...]
     slow = f'#!/bin/sh\n[ "$1" = --version ] && exec echo uv {version}\necho $$ >{started}\nexec sleep 600\n'
     (tools / "uv").write_text(slow)
     (tools / "uv").chmod(0o755)
-    script = checkout / "scripts" / "venv.py"
-    script.parent.mkdir()
-    script.write_text((ROOT / "scripts" / "venv.py").read_text())
+    script = copied(checkout)
     command = [sys.executable, str(script), "requirements.txt", *then]
     path = f"{tools}{os.pathsep}{os.defpath}"
     with subprocess.Popen(command, env={"PATH": path}, stdout=subprocess.PIPE, text=True) as process:
@@ -289,27 +262,29 @@ def test_ended_installation_leaves_nothing(checkout: Path, then: tuple[str, ...]
     assert venv.unfinished().exists()
 
 
+def copied(checkout: Path) -> Path:
+    """The script, in the checkout."""
+    script = checkout / "scripts" / "venv.py"
+    script.parent.mkdir()
+    script.write_text((ROOT / "scripts" / "venv.py").read_text())
+    return script
+
+
 def ended_soon(pid: int) -> bool:
     """Whether a process that was killed ends: the system may need a moment for that."""
     until = time.monotonic() + 5
-    while lives(pid) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not lives(pid)
-
-
-def lives(pid: int) -> bool:
-    """Whether a process has not ended; it may wait for somebody to see that."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    while time.monotonic() < until:
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.02)
+                continue
+        return True
+    return False
 
 
 def test_goes_on_with_what_follows(checkout: Path) -> None:
     remember("requirements.txt")
-    script = checkout / "scripts" / "venv.py"
-    script.parent.mkdir()
-    script.write_text((ROOT / "scripts" / "venv.py").read_text())
+    script = copied(checkout)
     command = [sys.executable, str(script), "requirements.txt", "then", "-c", "import sys; print(sys.prefix)"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{venv.VENV}\n"
 

@@ -71,10 +71,7 @@ def slowest_answer(server: Listener, seconds: float) -> float:
     """How long the slowest of many probes took, each on a connection of its own: health and a status."""
     slowest, until = 0.0, time.monotonic() + seconds
     while time.monotonic() < until:
-        for method, path, body in (
-            ("GET", "/healthz", None),
-            ("POST", "/v2/getTransferStatus", QUESTION),
-        ):
+        for method, path, body in (("GET", "/healthz", None), ("POST", "/v2/getTransferStatus", QUESTION)):
             began = time.monotonic()
             connection = HTTPConnection(server.host, server.port, timeout=20)
             connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})

@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
-from tests.serving.server import Server
+from tests.serving.crowd import Listener
 
 SIGN_IN = "/admin/sign-in"
 
@@ -15,7 +15,7 @@ SIGN_IN = "/admin/sign-in"
 class Browser:
     """Its cookies, and the address that it comes from."""
 
-    def __init__(self, server: Server, address: str | None = None) -> None:
+    def __init__(self, server: Listener, address: str | None = None) -> None:
         """
         :param address: what a trusted proxy says, None where there is none.
         """
@@ -56,6 +56,6 @@ class Browser:
         )
 
 
-def guess(server: Server, email: str, password: str) -> int:
+def guess(server: Listener, email: str, password: str) -> int:
     """Sign in with a browser that nobody knows; the status of the answer."""
     return Browser(server).sign_in(email, password)

@@ -1,18 +1,17 @@
-"""A real gunicorn with two workers, on both databases: keys count at once, and end at once in all workers."""
+"""A real gunicorn with two workers: keys count at once, and end at once in all workers."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
-import pytest
 from flask import Flask
-from sqlalchemy import create_engine, text
 
 from app import create_app
 from app.credentials.queries import valid_keys
@@ -24,18 +23,12 @@ from app.http.application import part_of
 from app.values.times import day_of, system_clock
 from tests.actors import TESTER
 from tests.applications import audited_of, close_connections, editing_of, make_settings
-from tests.serving.migrated import migrated
+from tests.serving.migrated import sqlite_url
 from tests.serving.server import UNLIMITED, Server, serving
 
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
 MAX_AGE = 1.0
 HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-
-
-@pytest.fixture
-def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterator[str]:
-    with migrated(request, backend, tmp_path) as found:
-        yield found
 
 
 @contextmanager
@@ -61,8 +54,9 @@ def call(server: Server, key: str) -> HTTPResponse:
     return response
 
 
-def test_workers_apply_and_count_keys(url: str, tmp_path: Path) -> None:
+def test_workers_apply_and_count_keys(tmp_path: Path, sqlite_template: Path) -> None:
     """What they counted, of keys and estimates, is written when they end."""
+    url = sqlite_url(tmp_path, sqlite_template)
     with (
         console(url) as app,
         serving(UNLIMITED, tmp_path / "log", DATABASE_URL=url, CONFIG_MAX_AGE_SECONDS=str(MAX_AGE)) as server,
@@ -116,11 +110,8 @@ def assert_limited_by_each_worker(server: Server, key: str) -> int:
 
 
 def select(url: str, statement: str) -> list[tuple[Any, ...]]:
-    engine = create_engine(url)
-    with engine.connect() as connection:
-        rows = [tuple(row) for row in connection.execute(text(statement))]
-    engine.dispose()
-    return rows
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        return connection.execute(statement).fetchall()
 
 
 def uses(url: str) -> dict[tuple[int, int], tuple[int, int]]:

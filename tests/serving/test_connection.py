@@ -129,11 +129,7 @@ class Unwanted:
         return self._connection.recv(size)
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [[(0.5, b"x")] * 5, [(0.0, b"x" * 1024)] * 64],
-    ids=["slow", "long"],
-)
+@pytest.mark.parametrize("pieces", [[(0.5, b"x")] * 5, [(0.0, b"x" * 1024)] * 64], ids=["slow", "long"])
 def test_little_of_an_unwanted_body_is_read(serve, pieces: list[tuple[float, bytes]]) -> None:
     connection, _ = serve(*pieces)
     connection.await_body()
@@ -195,16 +191,6 @@ def test_head_is_sent_with_first_piece() -> None:
         connection.end_answer()
     connection.sendall(b"an error of the server")
     assert sent == [b"headone", b"two", b"only a head", b"an error of the server"]
-
-
-def test_connection_delegates_to_socket() -> None:
-    one, other = socket.socketpair()
-    connection = Connection(one)
-    assert connection.fileno() == one.fileno()
-    connection.sendall(b"all")
-    assert other.recv(10) == b"all"
-    one.close()
-    other.close()
 
 
 def test_connection_gives_way_while_reading_body(serve, monkeypatch: pytest.MonkeyPatch) -> None:

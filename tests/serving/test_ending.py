@@ -50,8 +50,11 @@ def settings(tmp_path: Path, sqlite_template: Path) -> dict[str, str]:
 
 @every_end
 def test_serving_gateway_ends_quietly(settings: dict[str, str], end: End) -> None:
+    """Also after a reload."""
     with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
         port = _port(terminal)
+        if end is Terminal.press_ctrl_c:
+            _reload(terminal)
         for _ in range(REQUESTS):
             assert _estimate(port) == 200
         terminal.wait(0.5)
@@ -85,16 +88,6 @@ def test_new_gateway_ends_quickly(settings: dict[str, str], moments: int) -> Non
             assert terminal.ended() == "stopped"
             assert time.monotonic() - began < 10, "gunicorn waits 30 s for a worker that ignores it"
             terminal.assert_nothing_left()
-
-
-def test_reload_continues_at_a_terminal(settings: dict[str, str]) -> None:
-    with on_terminal([*COMMAND, "wsgi:app"], settings) as terminal:
-        port = _port(terminal)
-        _reload(terminal)
-        assert _estimate(port) == 200
-        terminal.wait(0.5)
-        terminal.press_ctrl_c()
-        assert terminal.ended() == "stopped"
 
 
 def test_nohup_outlives_the_terminal(settings: dict[str, str], tmp_path: Path) -> None:

@@ -66,18 +66,6 @@ def test_writers_in_two_processes_take_turns(server: Server) -> None:
     assert sorted(seen) == list(range(len(seen)))
 
 
-def test_connection_stays_open_between_requests(server: Server) -> None:
-    connection = server.connect()
-    for _ in range(3):
-        connection.request("GET", "/probe")
-        response = connection.getresponse()
-        assert response.status == 200
-        response.read()
-        assert not response.will_close
-        assert connection.sock
-    connection.close()
-
-
 def test_empty_answer_is_not_held_back(server: Server) -> None:
     connection = server.connect(seconds=5)
     for method in ("HEAD", "OPTIONS", "GET", "HEAD"):
@@ -147,11 +135,16 @@ def test_caller_cannot_claim_another_scheme(server: Server) -> None:
 
 
 def test_instances_have_separate_control_sockets(tmp_path: Path, sqlite_template: Path) -> None:
-    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "GUNICORN_CMD_ARGS": ""}
+    settings = {
+        "DATABASE_URL": f"sqlite:///{sqlite_template}",
+        "GUNICORN_CMD_ARGS": "",
+        "WEB_CONCURRENCY": "1",
+    }
     with (
         serving("wsgi:app", tmp_path / "one", **settings) as one,
-        serving("wsgi:app", tmp_path / "two", **settings) as two,
+        serving("wsgi:app", tmp_path / "two", **settings, SCRIPT_NAME="/bridge") as two,
     ):
+        assert (one.below, two.below) == ("", "/bridge")
         sockets = [INSTANCE / f"gunicorn-127.0.0.1-{running.process.pid}.ctl" for running in (one, two)]
         assert all(wait_for(socket) for socket in sockets), (tmp_path / "one").read_text()
         assert two.stop() == 0

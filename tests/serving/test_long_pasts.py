@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -17,17 +16,17 @@ import pytest
 from app.waiting.queries import MOST_OF_ACCOUNT
 from tests.amounts import few_or_many
 from tests.api.world import event, released, sent
-from tests.forked import path_of
+from tests.applications import application
 from tests.serving.migrated import sqlite_url
 from tests.serving.reporting import answer, follow
-from tests.serving.server import ROOT, Server, environment, serving
+from tests.serving.server import Server, serving
 
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500
 BUSY = "0x" + "77" * 20
 PROBE_SECONDS = 1.0
 TRIES = 3
-FEW, MANY = 24, 100
+FEW, MANY = 16, 100
 MOST_OPENED_AGAIN = {FEW: 0, MANY: 50}
 """By the number of streams."""
 
@@ -60,17 +59,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
     url = sqlite_url(folder, sqlite_template)
     events = [*story(), *busy()]
     lines = "".join(json.dumps(each) + "\n" for each in events)
-    ingest = [path_of("flask"), "--app", "wsgi", "events", "ingest", "-"]
-    ingested = subprocess.run(
-        ingest,
-        cwd=ROOT,
-        env=environment(DATABASE_URL=url),
-        input=lines,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert json.loads(ingested.stdout)["accepted"] == len(events), ingested.stderr
+    with application(url) as app:
+        ingested = app.test_cli_runner().invoke(args=["events", "ingest", "-"], input=lines)
+    assert json.loads(ingested.stdout)["accepted"] == len(events), ingested.output
     with serving(
         "wsgi:app", folder / "log", DATABASE_URL=url, DOORS="api,wait", WAIT_LIMIT="1000"
     ) as running:

@@ -22,14 +22,15 @@ FEW, MANY = 8, 24
 """Strangers who guess at once."""
 
 
-@pytest.fixture
-def server(tmp_path: Path, sqlite_template: Path) -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
     """One worker, with the owner's account. Who is first is decided in its memory."""
-    url = sqlite_url(tmp_path, sqlite_template)
+    folder = tmp_path_factory.mktemp("siege")
+    url = sqlite_url(folder, sqlite_template)
     with application(url) as app:
         create_account(*editing_of(app), EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
-    with serving("wsgi:app", tmp_path / "log", **settings) as running:
+    with serving("tests.serving.waiting_hashes:app", folder / "log", **settings) as running:
         yield running
 
 
@@ -58,11 +59,11 @@ def test_new_network_precedes_those_that_failed(server: Server, guessers: int) -
 def test_known_browser_precedes_strangers(server: Server, guessers: int) -> None:
     """Each guess is the first from its address and at its name, so each is checked."""
     with ThreadPoolExecutor(guessers) as pool:
-        owner = Browser(server, "203.0.113.5")
+        owner = Browser(server, "203.0.113.6")
         assert owner.sign_in(EMAIL, PASSWORD) == 302
         owner.sign_out()
         token = owner.token()
-        strangers = [Browser(server, f"198.51.100.{number}") for number in range(guessers)]
+        strangers = [Browser(server, f"192.0.2.{number}") for number in range(guessers)]
         tokens = [stranger.token() for stranger in strangers]
 
         def guess(number: int) -> int:

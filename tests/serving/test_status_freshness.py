@@ -34,7 +34,10 @@ def test_foreign_commit_is_answered_at_once(
 ) -> None:
     on_server = kind == "postgresql"
     url = str(request.getfixturevalue("postgres_url")) if on_server else sqlite_url(tmp_path, sqlite_template)
-    with gateway_on(url) as app, serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
+    with (
+        gateway_on(url) as app,
+        serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, WEB_CONCURRENCY="1") as server,
+    ):
         import_network(*editing_of(app), build.text(network()), actor=TESTER)
         client = server.connect()
         for commit in range(commits):

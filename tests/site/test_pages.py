@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scripts.docs_site.failure import CannotBuild
-from scripts.docs_site.finish import breakable, finish, named
+from scripts.docs_site.finish import finish
 from scripts.docs_site.nav import as_toml, navigation
-from scripts.docs_site.pages import Library, anchors, outside_code, pictured, spaced, tabbed, with_ids
+from scripts.docs_site.pages import Library, anchors, pictured, spaced, with_ids
 
 OTHERS = {"README.md": "readme.md"}
 
@@ -58,13 +58,6 @@ def test_links_lead_to_places_of_the_site(library: Library, source: str, link: s
 def test_files_that_pages_link_to_are_copied(library: Library) -> None:
     linked(library, "docs/a.md", "[`a.proto`](../proto/a.proto)")
     assert library.copied == {"proto/a.proto"}
-
-
-def test_code_is_left_alone(library: Library) -> None:
-    assert linked(library, "docs/a.md", "`[a](README.md)` [b](README.md)") == "`[a](README.md)` [b](index.md)"
-    block = "```\n[a](README.md)\n# no heading\n- no list\n```\n"
-    assert outside_code(block, lambda part: "changed") == block
-    assert with_ids(block) == spaced(block) == block
 
 
 def test_picture_is_shown_as_reader_chose(library: Library) -> None:
@@ -119,31 +112,6 @@ def test_headings_have_the_anchors_of_the_repository() -> None:
 )
 def test_lists_begin_after_an_empty_line(text: str, expected: str) -> None:
     assert spaced(text) == expected
-
-
-def test_languages_become_tabs() -> None:
-    text = "Ask:\n\n#### curl\n```sh\ncurl x\n```\n\n#### Python\n```python\nx = 1\n\ny = 2\n```\n\nThen.\n"
-    assert tabbed(text).splitlines() == [
-        "Ask:",
-        "",
-        "",
-        '=== "curl"',
-        "",
-        "    ```sh",
-        "    curl x",
-        "    ```",
-        "",
-        "",
-        '=== "Python"',
-        "",
-        "    ```python",
-        "    x = 1",
-        "",
-        "    y = 2",
-        "    ```",
-        "",
-        "Then.",
-    ]
 
 
 PLAN = '[[section]]\ntitle = "One"\npages = ["docs/README.md", "docs/*.md", {"Try" = "/try/"}]\n'
@@ -211,12 +179,6 @@ def test_links_from_the_root_become_relative(tmp_path: Path, link: str, relative
     assert page.read_text() == f'<a class="b" href="{relative}">a</a> <code>href="/docs/"</code>'
 
 
-def test_columns_are_aligned_without_a_style(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text('<th></th><td style="text-align: right;">1</td>')
-    finish(tmp_path)
-    assert (tmp_path / "index.html").read_text() == '<td></td><td align="right">1</td>'
-
-
 @pytest.mark.parametrize(
     "page", ['<p style="color: red">a</p>', '<p onclick="a()">a</p>', "<style>p {}</style>"]
 )
@@ -224,21 +186,3 @@ def test_style_in_page_is_error(tmp_path: Path, page: str) -> None:
     (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
     with pytest.raises(CannotBuild, match="not allowed"):
         finish(tmp_path)
-
-
-def test_table_code_breaks_after_separators_only() -> None:
-    code = "<code>a/b_c,d&amp;e=f</code>"
-    assert breakable(f"{code}<td>x/y {code}</td>") == (
-        f"{code}<td>x/y <code>a/<wbr>b_c,<wbr>d&amp;<wbr>e=f</code></td>"
-    )
-
-
-def test_list_of_pages_is_named() -> None:
-    listed = (
-        '<nav class="md-nav" data-md-level="1" aria-labelledby="__nav_1_label">\n'
-        '<label class="md-nav__title" for="__nav_1">'
-    )
-    assert named(listed) == (
-        '<nav class="md-nav" data-md-level="1" aria-labelledby="__nav_1_label_title">\n'
-        '<label class="md-nav__title" id="__nav_1_label_title" for="__nav_1">'
-    )

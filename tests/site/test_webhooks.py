@@ -12,8 +12,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from tests.applications import application
 from tests.curl import curl_of
-from tests.serving.server import Server, environment
+from tests.serving.server import Server
 from tests.site.conftest import LOOPBACK
 from tests.site.snippets import ROOT, blocks_of
 
@@ -36,13 +37,14 @@ def request(server: Server, command: str) -> Any:
     return answer
 
 
-def flask(command: str, **settings: str) -> str:
+def flask(command: str, folder: Path) -> str:
     """What a flask of the page prints."""
-    words = command.split("/bin/")[1].split()
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=ROOT, env=environment(**settings), check=True, timeout=60, capture_output=True, text=True,
-    )  # fmt: skip
+    words = command.split(" --app wsgi ")[1].split()
+    url = f"sqlite:///{folder / 'gateway.db'}"
+    # Without a key of its own it has that of the machine, as the gateway: secrets are made by it.
+    with application(url, webhook_allow_networks=(LOOPBACK,), audit_key="") as app:
+        done = app.test_cli_runner().invoke(args=words)
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 
@@ -83,10 +85,9 @@ def test_webhook_page_shares_settings_of_processes() -> None:
 
 def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Path) -> None:
     """By the commands of the page alone."""
-    settings = {"DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}"}
     name, make = KEY.strip().removesuffix(")").split("=$(")
     assert name == "export GATEWAY_KEY"
-    key = flask(make, **settings).removesuffix("\n")
+    key = flask(make, folder).removesuffix("\n")
     assert key.startswith("gwk_") and key.isascii() and "\n" not in key
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -97,7 +98,7 @@ def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Pa
     (tmp_path / file.strip()).write_text(json.dumps(answer))
     with receiving(port, tmp_path, secret_of(tmp_path)) as lines:
         request(server, REQUEST_REFUND)
-        printed = flask(f"{SEND.strip()} --once", **settings, WEBHOOK_ALLOW_NETWORKS=LOOPBACK)
+        printed = flask(f"{SEND.strip()} --once", folder)
         assert "attempts to send: 1" in printed
         line = lines.readline()
     assert line.startswith("verified: transfer.status {")

@@ -20,13 +20,7 @@ from typing import Final
 
 import orjson
 
-from tests.load.requests import (
-    Request,
-    estimate_requests,
-    latency_requests,
-    status_requests,
-    write_requests,
-)
+from tests.load.requests import Request, estimate_requests, latency_requests, status_requests, write_requests
 from tests.load.wrk import Load, press, require_wrk
 from tests.soak.callers import Callers
 from tests.soak.samples import Samples

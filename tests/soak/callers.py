@@ -16,8 +16,8 @@ import orjson
 from app.grpcweb import gateway_pb2 as pb
 from tests.load.events import TOKEN
 from tests.load.served import Served
-from tests.soak.browser import Browser
-from tests.soak.stage import Stage
+from tests.serving.guessing import Browser
+from tests.soak.stage import EMAIL, PASSWORD, Stage
 
 SENDS_A_SECOND: Final = 5
 """Transfers that begin each second. Each is confirmed and released a few seconds later."""
@@ -165,7 +165,7 @@ class Callers:
     def _click(self) -> None:
         """An operator signs in, looks at pages, and signs out."""
         browser = Browser(self._stage.gateway)
-        browser.sign_in()
+        assert browser.sign_in(EMAIL, PASSWORD) == 302
         pages = [
             "/admin/", "/admin/refresh", "/admin/transfers/", f"/admin/transfers/{self._stage.ids[0]}",
             "/admin/chains/", "/admin/pools/", "/admin/routes/", "/admin/audit/", "/admin/history/at",
@@ -173,7 +173,8 @@ class Callers:
             "/admin/search/?q=0x", "/admin/chains/1", "/admin/transfers/export.csv",
         ]  # fmt: skip
         for number, _ in enumerate(self._pauses(1, SESSION_SECONDS)):
-            browser.get(pages[number % len(pages)])
+            status, _ = browser.request("GET", pages[number % len(pages)])
+            assert status == 200, (pages[number % len(pages)], status)
             self.done["console"] += 1
         browser.sign_out()
 

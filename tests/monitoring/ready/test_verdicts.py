@@ -86,7 +86,7 @@ def test_not_ready_with_busy_silent_database(app: Flask, client: FlaskClient) ->
     assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.parametrize("seconds", few_or_many(2, 20))
+@pytest.mark.parametrize("seconds", few_or_many(1, 20))
 @pytest.mark.postgresql_alone
 def test_overloaded_server_is_ready(tmp_path: Path, database_url: str, seconds: int) -> None:
     with watched(tmp_path / "log", DATABASE_URL=database_url) as running:
