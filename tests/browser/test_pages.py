@@ -160,10 +160,10 @@ NO_PAGES: Mapping[str, str] = {
     **dict.fromkeys(("validators.index", "watching.index"), "lead to the chains"),
     "admin.refresh": "parts of the dashboard, which it puts in their places",
     "history.row": "leads to the row",
-    "security.login": "test_sign_in_pages_are_accessible",
-    "security.two_factor_token_validation": "test_second_factor: asks for a code between two steps",
-    "security.wan_signin": "test_passkeys: only on a site with a name",
-    "security.mf_recovery": "test_second_factor: asks for a code between two steps",
+    "security.login": "test_refused_and_first_sign_in_are_accessible",
+    "security.two_factor_token_validation": "test_sign_in: asks for a code between two steps",
+    "security.wan_signin": "test_sign_in: only on a site with a name",
+    "security.mf_recovery": "test_sign_in: asks for a code between two steps",
     **dict.fromkeys(
         ("security.mf_recovery_codes", "security.two_factor_rescue", "security.tf_select"),
         "the library's, which the console has closed",
@@ -187,6 +187,7 @@ class Sent:
     shows: str = "main .field-error, main .message-error"
 
 
+USDT_ON_BASE = "/admin/connect/token?chain=8453&symbol=USDT"
 REFUSED = (
     *(Sent(f"/admin/{name}/new") for name in ("tokens", "pools", "routes", "pegged_pairs")),
     *(Sent(f"/admin/{name}/new") for name in ("route_blocks", "blocked_addresses", "blocked_networks")),
@@ -194,6 +195,7 @@ REFUSED = (
     Sent("/admin/connect/?like=10", {"id": "x"}),
     Sent("/admin/connect/?like=nothing"),
     Sent("/admin/connect/token?chain=137&symbol=BUSD"),
+    Sent(USDT_ON_BASE, {"token0_address": f"0x{7:040x}", "token0_liquidity": "250000"}),
     Sent("/admin/chains/1/stop", button=CONFIRM),
     Sent("/admin/chains/stop?all=1", {"typed": "x"}, CONFIRM),
     Sent("/admin/routes/base-fees"),
@@ -225,6 +227,12 @@ PREVIEWED = (
     ),
     Sent("/admin/blocked_networks/new", {"text": "10.0.0.0/8\n192.0.2.1", "reason": "x"}, shows=CONFIRM),
     Sent("/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "3"}, shows=CONFIRM),
+    Sent(
+        USDT_ON_BASE,
+        {"token0_address": f"0x{7:040x}", "token0_liquidity": "250000"}
+        | {f"route{number}_rate": "curve 20" for number in range(10)},
+        shows="#trials .effect-grave",
+    ),
 )
 """Forms whose effects are shown before anything is saved."""
 
@@ -367,27 +375,33 @@ def test_forms_are_accessible_at_every_width(sweep: Sweep, forms: Sequence[Sent]
 
 
 @system
-def test_sign_in_pages_are_accessible(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
-    """Before it, refused, for the first time, without a permission, and before a sensitive change."""
+def test_refused_and_first_sign_in_are_accessible(sweep: Sweep, story: Story) -> None:
     visit = sweep.visit
     page = visit.open("/admin/")
-    sweep.look("signing in")
     page.locator("[name=email]").fill("nobody@example.org")
     page.locator("[name=password]").fill("wrong")
     go(page.locator("main button.primary, form button.primary").first)
     page.locator(".message-error, .field-error").first.wait_for()
+    expect(page.get_by_label("Email")).to_be_focused()
+    expect(page.get_by_label("Email")).to_have_accessible_description("Wrong email or password.")
     visit.complaints.clear()
     sweep.look("signing in, refused")
-    visit.sign_in("first@example.org")
+    visit.give_password("first@example.org")
     expect(page).to_have_url(f"{visit.base}/admin/account/password")
-    sweep.look("the first sign-in")
-    page.context.clear_cookies()
+    visit.check_accessibility()
+
+
+@system
+@pytest.mark.slow
+def test_refusals_are_accessible(sweep: Sweep, sandbox: SharedSqlite) -> None:
+    """Without a permission, of what is not there, and before a sensitive change."""
+    visit = sweep.visit
     visit.enter(email_of(Role.VIEWER))
     refused(visit, "/admin/operators/", 403)
     sweep.look("403")
     refused(visit, "/admin/nothing", 404)
     sweep.look("404")
-    page.context.clear_cookies()
+    visit.page.context.clear_cookies()
     visit.enter(email_of(Role.ADMIN))
     page = visit.open("/admin/operators/new")
     engine = create_engine(sandbox.url)
