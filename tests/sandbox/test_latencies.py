@@ -44,14 +44,14 @@ def test_every_pair_has_a_week(states: dict[str, TransferState]) -> None:
         assert value == expected
 
 
-@pytest.mark.parametrize("hours", [1, 7, 23, 40, 100, 150])
+@pytest.mark.parametrize("hours", [7, 40, 150])
 def test_median_outlives_untopped_sandbox(hours: int, states: dict[str, TransferState]) -> None:
     later = NOW + timedelta(hours=hours)
     found = medians(states.values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
 
 
-@pytest.mark.parametrize("days", [1, 2, 6, 9, 30])
+@pytest.mark.parametrize("days", [1, 9, 30])
 def test_topping_up_keeps_the_median(days: int) -> None:
     loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
     later = loaded + timedelta(days=days, minutes=13 * days)
