@@ -24,7 +24,6 @@ from tests.contract.recorded_answers import RECORDED
 pytestmark = pytest.mark.one_database
 
 PREFIXES = ("/v1/", "/v2/")
-FORM = "application/x-www-form-urlencoded"
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
 QUOTE = PAIR | {"token_symbol": "USDT", "amt": "1000000", "slippage_tolerance": 3000}
 ID = "0x" + "5a" * 32
@@ -158,15 +157,6 @@ def test_unreadable_request_is_answered_readably(status: int) -> None:
     body = unread_answer(status, "Refused", "").partition(b"\r\n\r\n")[2]
     for validate in ZOD.values():
         validate(parse(body), str(status))
-
-
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_posts_with_a_form(app: Flask, prefix: str) -> None:
-    by_query = send(app, prefix, "estimateAmt")
-    posted = app.test_client().post(f"{prefix}estimateAmt", data=QUOTE)  # as HTML forms and requests do
-    assert posted.request.headers["Content-Type"] == FORM
-    assert posted.get_data() == by_query.get_data()
-    read_by_all("estimateAmt", posted.get_data())
 
 
 def test_clients_read_blocked_routes(open_app: OpenApp) -> None:
