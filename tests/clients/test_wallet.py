@@ -76,7 +76,7 @@ def test_transaction_pays_nothing_for_gas(
         *((text, -32700, None) for text in ("{", "", "\xff")),
         *((text, -32600, None) for text in ("[]", "7", "null")),
         *((json.dumps(CHAIN | {name: 7}), -32600, 1) for name in ("jsonrpc", "method")),
-        *((json.dumps(CHAIN | {"id": wrong}), -32600, None) for wrong in ([], True)),
+        *((json.dumps(CHAIN | {"id": wrong}), -32600, None) for wrong in ({"no": "id"}, True)),
     ],
 )
 def test_what_is_no_call_is_refused(
