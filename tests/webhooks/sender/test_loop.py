@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
@@ -18,7 +19,7 @@ from app.values.times import system_clock
 from app.webhooks.post import Answer, Poster
 from app.webhooks.rules.addresses import AllowedNetworks
 from app.webhooks.rules.subscription import DeliveryState, State
-from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN
+from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
 from tests.amounts import few_or_many
@@ -141,7 +142,10 @@ def test_local_failure_is_noted_and_frees_place(
     assert "hidden" not in caplog.text + row.tries
 
 
-def test_sending_can_be_stopped(app: Flask, database: Database) -> None:
+@pytest.mark.parametrize("run", [Sender.run, Sender.run_once])
+def test_sending_can_be_stopped(
+    app: Flask, database: Database, run: Callable[[Sender], Awaitable[None]]
+) -> None:
     async def work() -> None:
         poster = Poster(Names(), part_of(app, AllowedNetworks))
         sender = sender_of(app, poster)
@@ -153,7 +157,7 @@ def test_sending_can_be_stopped(app: Flask, database: Database) -> None:
         async with Receiver(answer) as receiver:
             to_everything(app, receiver.url())
             feed(app, *(sent(n) for n in range(1, 41)))
-            await asyncio.wait_for(sender.run(), 10)
+            await asyncio.wait_for(run(sender), 10)
         await poster.close()
 
     asyncio.run(work())
