@@ -64,26 +64,20 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#stuck"
     assert chart.evaluate("canvas => canvas.isConnected"), "a chart is drawn on"
     assert page.locator("#not-refreshed").is_hidden()
-    visit.check_accessibility()
 
 
-def test_it_can_be_paused(visit: Visit) -> None:
-    opened(visit)
-    asked: list[str] = []
-    visit.page.on("request", lambda request: asked.append(request.url))
-    visit.page.get_by_role("button", name="Pause updates").click()
-    visit.page.clock.fast_forward(4 * INTERVAL)
-    assert not [url for url in asked if "/refresh" in url]
-    with visit.page.expect_response("**/admin/refresh*"):
-        visit.page.get_by_role("button", name="Resume updates").click()
-        visit.page.clock.fast_forward(INTERVAL)
-
-
-def test_dashboard_shows_note_when_refresh_fails(visit: Visit) -> None:
+def test_refresh_pauses_fails_and_ends_with_the_session(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.get_by_role("button", name="Pause updates").click()
+    page.clock.fast_forward(4 * INTERVAL)
+    assert not [url for url in requested if "/refresh" in url]
     page.route("**/admin/refresh*", lambda route: route.fulfill(status=503, body=""))
-    later(visit)
+    with page.expect_response("**/admin/refresh*"):
+        page.get_by_role("button", name="Resume updates").click()
+        page.clock.fast_forward(INTERVAL)
     note.wait_for(state="visible")
     assert "could not be loaded" in note.inner_text() and "Showing data of" in note.inner_text()
     visit.check_accessibility()
@@ -91,13 +85,9 @@ def test_dashboard_shows_note_when_refresh_fails(visit: Visit) -> None:
     later(visit)
     note.wait_for(state="hidden")
     visit.complaints.clear()  # the browser's own, of the 503
-
-
-def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
-    opened(visit)
     with rows.begin() as connection:
         connection.execute(text("UPDATE operator_sessions SET ended_at = seen_at, ended_why = 'everywhere'"))
     later(visit)
-    go(visit.page.locator("#not-refreshed").get_by_role("link", name="Sign in"))
-    expect(visit.page.get_by_label("Password")).to_be_visible()
-    assert "refresh" not in visit.page.url
+    go(note.get_by_role("link", name="Sign in"))
+    expect(page.get_by_label("Password")).to_be_visible()
+    assert "refresh" not in page.url

@@ -12,15 +12,14 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from config import DOCS_SITE
 from scripts.docs_site.build import OTHERS, ROOT, ensure_site
 from scripts.docs_site.pages import Library
-from tests.browser.conftest import DESKTOP, Visit
-from tests.browser.looking import accessibility, findings
+from tests.browser.conftest import Visit
+from tests.browser.looking import PHONE, accessibility, findings
 
 pytestmark = pytest.mark.system
 
 OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
 """Long lines of code scroll in their frame."""
 
-PHONE: ViewportSize = {"width": 390, "height": 844}
 LARGE: ViewportSize = {"width": 1440, "height": 900}
 NARROW: ViewportSize = {"width": 360, "height": 800}
 
@@ -54,6 +53,7 @@ BROKEN_WORDS = """() => {
 MANY = 30
 """The site has more pages with tables than this."""
 
+MERMAID = re.compile("^```mermaid$(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGE_WITH_PICTURES = "life-of-a-transfer/"
 LEAST_TEXT = 10.9
 """CSS pixels: the smallest letters of a picture on a phone."""
@@ -136,8 +136,7 @@ def pages_with_pictures() -> dict[str, int]:
     library = Library(ROOT, OTHERS)
     found: dict[str, int] = {}
     for source in library.sources():
-        count = len(re.findall("^```mermaid$", (ROOT / source).read_text(), re.MULTILINE))
-        if count:
+        if count := len(MERMAID.findall((ROOT / source).read_text())):
             found[f"{library.place(source).removesuffix('.md')}/".replace("index/", "")] = count
     return found
 
@@ -173,29 +172,24 @@ def test_from_the_root_to_an_operation(visit: Visit) -> None:
     expect(page.get_by_text("import httpx").first).to_be_visible()
 
 
-@pytest.mark.parametrize("searched", ["amount_under_minimum", "1005"], ids=["a word", "a code"])
-def test_error_is_found(visit: Visit, searched: str) -> None:
+def test_error_is_found(visit: Visit) -> None:
+    """By its word and its code. The index is read at the first search, what draws pictures only for them."""
+    read: list[str] = []
+    visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
     page = visit.open("/docs/quick-start/")
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox").fill(searched)
-    found = page.get_by_role("option").first
-    expect(found).to_contain_text("Errors", timeout=SLOW)
+    page.wait_for_load_state("networkidle")
+    assert "theme.js" in read
+    assert not [name for name in read if name.startswith(("search.json", "mermaid", "pictures"))]
+    with page.expect_response("**/search.json"):
+        page.get_by_role("button", name="Search").click()
+    for searched in ("1005", "amount_under_minimum"):
+        page.get_by_role("combobox").fill(searched)
+        found = page.get_by_role("option").first
+        expect(found).to_contain_text(searched, timeout=SLOW)
+        expect(found).to_contain_text("Errors")
     found.click()
     page.wait_for_url("**/docs/errors/**")
     expect(page.locator("article").get_by_text(searched).first).to_be_visible()
-
-
-def test_index_is_read_at_first_search(visit: Visit) -> None:
-    read: list[str] = []
-    visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
-    page = visit.open("/docs/")
-    page.wait_for_load_state("networkidle")
-    assert "theme.js" in read
-    assert "search.json" not in read
-    with page.expect_response("**/search.json"):
-        page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox").fill("quorum")
-    expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
 
 
 def test_missing_page_leads_on(visit: Visit) -> None:
@@ -205,13 +199,6 @@ def test_missing_page_leads_on(visit: Visit) -> None:
     assert answer.status == HTTPStatus.NOT_FOUND
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
     assert [each.partition(":")[0] for each in visit.complaints] == ["console error"]  # of the status
-    visit.complaints.clear()
-    page.get_by_role("button", name="Search").click()
-    page.get_by_role("combobox").fill("quorum")
-    expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
-    page.get_by_role("option").first.click()
-    page.wait_for_url(re.compile(r"/docs/[a-z-]+/.*\?h=quorum"))
-    page.go_back()
     visit.complaints.clear()
     page.get_by_role("link", name="index of the documentation").click()
     page.wait_for_url("**/docs/")
@@ -233,14 +220,12 @@ def test_light_and_dark(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-@pytest.mark.parametrize("size", [LARGE, PHONE], ids=["1440", "390"])
-def test_front_page_leads_on(visit: Visit, size: ViewportSize) -> None:
+def test_front_page_leads_on(visit: Visit) -> None:
     """It shows two pictures in the colours of the page; on a large screen the three ways on are in view."""
-    visit.page.set_viewport_size(size)
     page = visit.open("/docs/")
-    for theme in COLOUR_SCHEMES:
-        page.emulate_media(color_scheme=theme)
-        page.reload()
+    for size, theme in ((PHONE, "light"), (LARGE, "dark")):
+        page.set_viewport_size(size)
+        page.get_by_title(f"switch to {theme}").click()
         shown = [each for each in page.locator("article img").all() if each.is_visible()]
         names = [str(each.get_attribute("src")).partition("#")[0] for each in shown]
         assert names == [f"images/dashboard-{theme}.png", f"images/followed-{theme}.png"]
@@ -248,12 +233,9 @@ def test_front_page_leads_on(visit: Visit, size: ViewportSize) -> None:
             box = each.bounding_box()
             assert box
             assert box["width"] > size["width"] / 8
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     for name in ("I use it", "I operate it", "I maintain it"):
-        heading = page.get_by_role("heading", name=name)
-        expect(heading).to_be_visible()
-        if size is LARGE:
-            expect(heading).to_be_in_viewport()
+        expect(page.get_by_role("heading", name=name)).to_be_in_viewport()
 
 
 def test_phone_has_navigation(visit: Visit) -> None:
@@ -270,11 +252,23 @@ def test_phone_has_navigation(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "quick-start/", "api/estimateAmt/", pytest.param("errors/", marks=pytest.mark.slow)]
+    "path",
+    [
+        "",
+        "api/estimateAmt/",
+        *(pytest.param(path, marks=pytest.mark.slow) for path in ("quick-start/", "errors/")),
+    ],
 )
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
+
+
+def test_every_picture_is_described() -> None:
+    for source in Library(ROOT, OTHERS).sources():
+        for picture in MERMAID.findall((ROOT / source).read_text()):
+            assert "accTitle: " in picture, source
+            assert "accDescr: " in picture, source
 
 
 @pytest.mark.parametrize(
@@ -284,55 +278,33 @@ def test_how_a_page_looks(visit: Visit, path: str) -> None:
         for path in pages_with_pictures()
     ],
 )
-def test_how_a_page_with_pictures_looks(visit: Visit, path: str) -> None:
+def test_how_pictures_look(visit: Visit, path: str) -> None:
+    """A block that Mermaid cannot read is an error of the page's script, which ``visit`` notes."""
     page = drawn(visit, path)
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
-
-
-def test_how_every_picture_looks(visit: Visit) -> None:
-    """A block that Mermaid cannot read is an error of the page's script, which ``visit`` notes."""
-    for path in pages_with_pictures():
-        visit.page.set_viewport_size(DESKTOP)
-        page = drawn(visit, path)
-        page.set_viewport_size(PHONE)
-        for theme in COLOUR_SCHEMES:
-            page.emulate_media(color_scheme=theme)
-            for picture in page.evaluate(PICTURES):
-                assert picture["title"], picture
-                assert picture["description"], picture
-                assert picture["right"] <= PHONE["width"], picture
-                assert picture["smallest"] >= LEAST_TEXT, picture
-                assert picture["outside"] == [], picture
-                assert picture["faintest"] >= LEAST_CONTRAST, picture
-
-
-def test_picture_has_theme_of_page(visit: Visit) -> None:
-    page = drawn(visit, PAGE_WITH_PICTURES)
-    frame = page.locator("div.mermaid .node rect").first
-    colours = {}
+    page.set_viewport_size(PHONE)
+    frame = page.locator("div.mermaid .node rect, div.mermaid rect").first
+    colours = set()
     for theme in COLOUR_SCHEMES:
         page.get_by_title(f"switch to {theme}").click()
-        colours[theme] = frame.evaluate("each => getComputedStyle(each).fill")
-    assert len(set(colours.values())) == len(colours)
-
-
-def test_drawing_library_loads_only_for_pictures(visit: Visit) -> None:
-    read: list[str] = []
-    visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
-    page = visit.open("/docs/quick-start/")
-    page.wait_for_load_state("networkidle")
-    assert not [name for name in read if name.startswith(("mermaid", "pictures"))]
-    drawn(visit, PAGE_WITH_PICTURES)
-    assert len([name for name in read if name.startswith("mermaid")]) == 1
+        colours.add(frame.evaluate("each => getComputedStyle(each).fill"))
+        for picture in page.evaluate(PICTURES):
+            assert picture["title"], picture
+            assert picture["description"], picture
+            assert picture["right"] <= PHONE["width"], picture
+            assert picture["smallest"] >= LEAST_TEXT, picture
+            assert picture["outside"] == [], picture
+            assert picture["faintest"] >= LEAST_CONTRAST, picture
+    assert len(colours) == len(COLOUR_SCHEMES), "a picture has the theme of its page"
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        *("api/estimateAmt/", "errors/", "sandbox/"),
+        "errors/",
         *(
             pytest.param(path, marks=pytest.mark.slow)
-            for path in ("interface/status/", "operations/", "metrics/")
+            for path in ("api/estimateAmt/", "sandbox/", "interface/status/", "operations/", "metrics/")
         ),
     ],
 )
@@ -371,68 +343,39 @@ def operation(page: Page, name: str) -> Locator:
 
 
 @pytest.mark.parametrize(
-    "size",
-    [pytest.param(NARROW, id="narrow"), pytest.param(DESKTOP, id="wide", marks=pytest.mark.slow)],
+    "size", [pytest.param(NARROW, id="narrow"), pytest.param(LARGE, id="wide", marks=pytest.mark.slow)]
 )
-def test_every_request_field_has_label(visit: Visit, size: ViewportSize) -> None:
+def test_request_is_tried(visit: Visit, size: ViewportSize) -> None:
+    """From the list of operations to the answer, which is in view, also below another operation's answer."""
     visit.page.set_viewport_size(size)
     page = visit.open("/docs/try/")
+    assert page.title() == "Try the operations - Transfer gateway"
+    names = page.locator(".opblock-summary-path")
+    expect(names.nth(MOST_SEEN)).to_be_in_viewport(timeout=SLOW)
+    assert names.nth(0).inner_text() == "/v2/estimateAmt"
+    assert page.locator(".opblock.is-open").count() == 0
+    locked = page.locator(".opblock").filter(has=page.locator(".authorization__btn"))
+    assert set(locked.locator(".opblock-summary-path").all_inner_texts()) == {"/v2/webhooks"}
+    expect(page.get_by_role("button", name="Authorize")).to_be_hidden()
+
     estimate = operation(page, "estimateAmt")
     expect(estimate.get_by_role("textbox", name="src_chain_id")).to_have_value("1")
+    box = estimate.get_by_role("textbox", name="token_symbol").bounding_box()
+    assert box
+    assert size is LARGE or box["width"] > size["width"] / 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert accessibility(page) == []
-    assert page.get_by_role("textbox").count()
     for role in FIELDS:
         assert page.get_by_role(role, name=re.compile("^$")).count() == 0
 
-
-@pytest.mark.parametrize("size", [PHONE, LARGE], ids=["390", "1440"])
-def test_request_is_tried(visit: Visit, size: ViewportSize) -> None:
-    """The answer is in view, also below another operation that has one."""
-    visit.page.set_viewport_size(size)
-    page = visit.open("/docs/try/")
     for name, answered in {
-        "getTransferStatus": '"status": 5',
         "estimateAmt": "999395562471907988034",
+        "getTransferStatus": '"status": 5',
     }.items():
-        place = operation(page, name)
+        place = estimate if name == "estimateAmt" else operation(page, name)
         place.get_by_role("button", name="Execute").click()
         answer = place.locator(".live-responses-table")
         expect(answer.locator(".response-col_status").last).to_contain_text("200")
         expect(answer.locator("pre", has_text=answered).first).to_be_in_viewport()
         expect(answer.locator(".response-col_status").last).to_be_in_viewport(ratio=0.1)
     assert page.get_by_text("[^").count() == 0, "a reader needs no regular expressions"
-
-
-def test_try_page_begins_with_list_of_operations(visit: Visit) -> None:
-    page = visit.page
-    page.set_viewport_size(PHONE)
-    page = visit.open("/docs/try/")
-    names = page.locator(".opblock-summary-path")
-    expect(names.nth(MOST_SEEN)).to_be_in_viewport(timeout=SLOW)
-    assert names.nth(0).inner_text() == "/v2/estimateAmt"
-    assert page.locator(".opblock.is-open").count() == 0
-    assert page.get_by_text("what a transfer brings and costs", exact=True).count() == 1
-    assert page.title() == "Try the operations - Transfer gateway"
-
-
-def test_phone_has_operations_and_wide_fields(visit: Visit) -> None:
-    visit.page.set_viewport_size(PHONE)
-    page = visit.open("/docs/try/#/Transfers/getTransferConfigs")
-    for name in ("/v2/estimateAmt", "/v2/getTransferStatus", "/v2/webhooks"):
-        expect(page.locator(".opblock-summary-path").filter(has_text=name).first).to_be_visible(timeout=SLOW)
-    visit.open("/docs/")
-    page = visit.open("/docs/try/")
-    field = operation(page, "estimateAmt").get_by_role("textbox", name="token_symbol")
-    expect(field).to_have_value("USDT")
-    box = field.bounding_box()
-    assert box
-    assert box["width"] > PHONE["width"] / 2
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_only_webhooks_need_a_key(visit: Visit) -> None:
-    page = visit.open("/docs/try/")
-    expect(page.locator(".opblock").first).to_be_visible(timeout=SLOW)
-    locked = page.locator(".opblock").filter(has=page.locator(".authorization__btn"))
-    assert set(locked.locator(".opblock-summary-path").all_inner_texts()) == {"/v2/webhooks"}
-    expect(page.get_by_role("button", name="Authorize")).to_be_hidden()

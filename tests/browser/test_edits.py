@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
 
 from app.accounts.rules.roles import Role
 from tests.browser.conftest import Visit
-from tests.browser.looking import PHONE, go, save
+from tests.browser.looking import go, save
 from tests.console.visitor import email_of
-from tests.serving.server import Server
 
 pytestmark = pytest.mark.system
 
 NEW = 8454
 MOST_CLICKS_TO_CONNECT = 10
 MOST_TABS_TO_STOP = 16
-CONFIG_MAX_AGE_SECONDS = 1.0
-"""The server's: within it a change counts in every worker."""
-CONNECTIONS = 12
-"""Of their own: both workers are all but surely among those that respond."""
 CHOSEN_CHAINS = [
     # the form, its chains, where tokens are chosen, and those of Arbitrum or, with two chains, also of Base
     ("pools/new", "[name=chain_id]", "select[name=symbol]", {"USDC", "USDT", "WETH", "AI"}),
@@ -35,25 +29,14 @@ CHOSEN_CHAINS = [
     ),
     ("estimates/", "[name=src], [name=dst]", "select[name=token]", {"USDC", "WETH"}),
 ]  # fmt: skip
-FORMS = [row[0] for row in CHOSEN_CHAINS]
 LACKED_BY_BASE = ["AI", "BUSD", "OOKI", "SDN", "USDT"]
 LACKED_BY_POLYGON = ["AI", "BUSD", "OOKI", "SDN"]
 
 
-def estimate_codes(server: Server) -> set[int | None]:
-    """The error codes of estimates from Optimism in all workers, once a change counts everywhere."""
-    time.sleep(CONFIG_MAX_AGE_SECONDS)
-    query = "src_chain_id=10&dst_chain_id=1&token_symbol=USDT&amt=1000000000&slippage_tolerance=3000"
-    answers = [
-        json.loads(server.request("GET", f"/v2/estimateAmt?{query}").read()) for _ in range(CONNECTIONS)
-    ]
-    return {(answer.get("err") or {}).get("code") for answer in answers}
-
-
-def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
+def test_selected_chains_are_stopped_together(visit: Visit) -> None:
     visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
-    for name in ("Optimism", "Polygon"):
+    for name in ("Optimism", "Fantom"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     go(page.get_by_role("button", name="Stop selected"))
     expect(page.locator("[name=disabled_reason]")).to_be_focused()
@@ -62,14 +45,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     save(page.get_by_role("button", name="Stop 2 chains"))
     banner = page.get_by_role("region", name="Stopped chains")
     assert "by operator@example.org: RPC compromised" in banner.inner_text()
-    visit.check_look()
-    assert estimate_codes(server) == {500}
-    for name in ("Optimism", "Polygon"):
-        page.get_by_role("checkbox", name=f"Select {name}").check()
-    go(page.get_by_role("button", name="Resume selected"))
-    save(page.get_by_role("button", name="Resume 2 chains"))
-    assert "Optimism stopped" not in banner.inner_text()
-    assert estimate_codes(server) == {None}
+    visit.check_accessibility()
 
 
 def test_chain_is_connected_with_few_clicks(visit: Visit) -> None:
@@ -93,7 +69,7 @@ def test_chain_is_connected_with_few_clicks(visit: Visit) -> None:
     for liquidity in page.locator("main input[name^=token][name$=liquidity]").all():
         liquidity.fill("100000")
     press("main form .form-actions button.primary")
-    visit.check_look()
+    visit.check_accessibility()
     press("button[name=confirm]")
     expect(page).to_have_url(re.compile(f"/admin/estimates/.*{NEW}"))
     press("main form button.primary")
@@ -101,24 +77,18 @@ def test_chain_is_connected_with_few_clicks(visit: Visit) -> None:
     assert len(pressed) <= MOST_CLICKS_TO_CONNECT
 
 
-@pytest.mark.parametrize(("path", "chains", "tokens", "wanted"), CHOSEN_CHAINS, ids=FORMS)
-def test_chosen_chains_limit_tokens(
-    visit: Visit, path: str, chains: str, tokens: str, wanted: set[str]
-) -> None:
+def test_chosen_chains_limit_tokens(visit: Visit) -> None:
     visit.enter(email_of(Role.OPERATOR))
-    page = visit.open(f"/admin/{path}")
-    offered = f"Array.from(document.querySelector('main {tokens}').options, each => each.value)"
-    every = page.evaluate(offered)
-    for chain, number in zip(page.locator("main").locator(chains).all(), ("42161", "8453"), strict=False):
-        chain.select_option(number)
-    assert set(page.evaluate(offered)) - {""} == wanted
-    assert len(every) > len(wanted) + 1
-    page.locator("main").locator(chains).last.select_option("1")
-    assert {"USDT", "WETH"} < set(page.evaluate(offered)), "wider again"
-
-
-def test_new_token_form_offers_tokens_chain_lacks(visit: Visit) -> None:
-    visit.enter(email_of(Role.OPERATOR))
+    for path, chains, tokens, wanted in CHOSEN_CHAINS:
+        page = visit.open(f"/admin/{path}")
+        offered = f"Array.from(document.querySelector('main {tokens}').options, each => each.value)"
+        every = page.evaluate(offered)
+        for chain, number in zip(page.locator("main").locator(chains).all(), ("42161", "8453"), strict=False):
+            chain.select_option(number)
+        assert set(page.evaluate(offered)) - {""} == wanted, path
+        assert len(every) > len(wanted) + 1
+        page.locator("main").locator(chains).last.select_option("1")
+        assert {"USDT", "WETH"} < set(page.evaluate(offered)), f"{path}: wider again"
     page = visit.open("/admin/tokens/new")
     page.locator("[name=chain_id]").select_option("8453")
     offered = "Array.from(document.querySelector('main datalist').options, each => each.value)"
@@ -152,18 +122,22 @@ def test_uploaded_document_is_applied_in_part(visit: Visit) -> None:
     with page.expect_download() as download:
         page.get_by_role("link", name="Export").click()
     rows = json.loads(download.value.path().read_text())
-    rows["chains"][0]["block_delay"] += 1
-    rows["tokens"][0]["name"] = "Other"
+    for chain in rows["chains"][:3]:
+        chain["block_delay"] += 1
     page.get_by_label("File").set_input_files(
         {"name": "network.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
     )
     go(page.get_by_role("button", name="Compare"))
-    expect(page.get_by_text("2 rows differ")).to_be_visible()
+    expect(page.get_by_text("3 rows differ")).to_be_visible()
+    boxes = page.locator('input[name="row"]')
+    for pressed, checked in ((None, 3), ("Select none", 0), ("Select all", 3)):
+        if pressed:
+            page.get_by_role("button", name=pressed).click()
+        assert sum(box.is_checked() for box in boxes.all()) == checked
+    boxes.last.uncheck()
     visit.check_look()
-    page.get_by_role("checkbox").last.uncheck()
     go(page.get_by_role("button", name="Preview selected"))
-    visit.check_look()
-    save(page.get_by_role("button", name="Apply 1 difference"))
+    save(page.get_by_role("button", name="Apply 2 differences"))
 
 
 def test_amount_is_shown_in_other_units(visit: Visit) -> None:
@@ -193,7 +167,6 @@ def test_tiers_are_added_and_removed(visit: Visit) -> None:
     expect(tiers).to_have_count(before + 1)
     page.keyboard.type("9 000 000")  # the new row has the focus
     tiers.last.get_by_label("Fee (%)").fill("0.01")
-    visit.check_accessibility()
     go(page.get_by_role("button", name="Preview change"))
     expect(page.get_by_text(f"Protocol fee tiers, row {before + 1}, fee")).to_be_visible()
     go(page.get_by_role("button", name="Back to form"))
@@ -203,67 +176,13 @@ def test_tiers_are_added_and_removed(visit: Visit) -> None:
     expect(page.get_by_text("Nothing was changed, so there is nothing to save")).to_be_visible()
 
 
-def test_network_is_blocked_for_a_day(visit: Visit) -> None:
-    visit.enter(email_of(Role.OPERATOR))
-    page = visit.open("/admin/blocked_networks/")
-    go(page.get_by_role("link", name="Block networks"))
-    page.get_by_label("Networks, one per line").fill("198.51.100.77")
-    page.get_by_label("in 24 hours").check()
-    go(page.get_by_role("button", name="Preview change"))
-    expect(page.get_by_text("198.51.100.77/32").first).to_be_visible()
-    visit.check_accessibility()
-    save(page.get_by_role("button", name="Block 1 network"))
-    row = page.get_by_role("row").filter(has_text="198.51.100.77/32")
-    assert "active" in row.inner_text()
-
-
-def test_preview_with_transfers_fits_phone(visit: Visit) -> None:
-    visit.enter(email_of(Role.OPERATOR))
-    page = visit.open("/admin/route_blocks/new")
-    page.get_by_label("Token", exact=True).fill("USDT")
-    page.get_by_label("From", exact=True).select_option("1")
-    page.get_by_label("To", exact=True).select_option("56")
-    page.set_viewport_size(PHONE)
-    go(page.get_by_role("button", name="Preview change"))
-    expect(page.locator("main .effects")).to_contain_text("transfers in the last 24 hours")
-    visit.check_accessibility()
-    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    assert not page.evaluate(wide)
-
-
-@pytest.mark.parametrize("path", ["/admin/chains/", "/admin/transfers/?stuck=1"])
-def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
+def test_all_rows_of_a_page_are_selected(visit: Visit) -> None:
     """And with a second press none."""
     visit.enter(email_of(Role.ADMIN))
-    page = visit.open(path)
+    page = visit.open("/admin/transfers/?stuck=1")
     boxes = page.locator('main tbody input[type="checkbox"]')
     button = page.get_by_role("button", name="Select all on this page")
     expect(boxes).not_to_have_count(0)
     for picked in (True, False):
         button.click()
         assert all(each.is_checked() is picked for each in boxes.all())
-
-
-def test_all_differences_are_selected_or_none(visit: Visit) -> None:
-    visit.enter(email_of(Role.ADMIN))
-    rows = visit.page.request.get(f"{visit.base}/admin/document/network.json").json()
-    for chain in rows["chains"][:3]:
-        chain["block_delay"] += 1
-    page = visit.open("/admin/document/")
-    page.locator('main textarea[name="text"]').fill(json.dumps(rows))
-    go(page.get_by_role("button", name="Compare document"))
-    boxes = page.locator('input[name="row"]')
-    expect(boxes).to_have_count(3)
-
-    def checked() -> int:
-        return sum(box.is_checked() for box in boxes.all())
-
-    assert checked() == 3
-    page.get_by_role("button", name="Select all").click()
-    assert checked() == 3
-    page.get_by_role("button", name="Select none").click()
-    assert checked() == 0
-    boxes.first.check()
-    page.get_by_role("button", name="Select all").click()
-    assert checked() == 3
-    visit.check_accessibility()

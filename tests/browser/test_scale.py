@@ -76,22 +76,28 @@ def test_dashboard_has_two_screens_at_most(visit: Visit, wide: Page) -> None:
     visit.open("/admin/")
     assert height(page) <= 6_000
     page.set_viewport_size(SCREEN)
+    summary = page.locator("#trend > .panel > summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    box = page.locator("#trend-chart").bounding_box()
+    assert box and box["height"] > 100
+
+
+@pytest.mark.slow
+def test_open_panels_are_accessible(visit: Visit, wide: Page) -> None:
+    page = visit.open("/admin/")
     page.evaluate("document.querySelectorAll('.board details').forEach(each => { each.open = true; })")
     visit.check_look()
 
 
-@pytest.mark.parametrize("path", ["/admin/refunds/", "/admin/transfers/?token=USDT&sort=largest&least=1"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/refunds/",
+        pytest.param("/admin/transfers/?token=USDT&sort=largest&least=1", marks=pytest.mark.slow),
+    ],
+)
 def test_lists_are_usable_on_every_screen(visit: Visit, wide: Page, path: str) -> None:
     page = visit.open(path)
     expect(page.locator("main .row-link").first).to_be_visible()
     visit.check_look()
-
-
-def test_closed_panel_is_opened_by_keyboard(visit: Visit, wide: Page) -> None:
-    page = visit.open("/admin/")
-    summary = page.locator("#trend > .panel > summary")
-    summary.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("#trend-chart")).to_be_visible()
-    box = page.locator("#trend-chart").bounding_box()
-    assert box and box["height"] > 100

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -22,7 +21,7 @@ from tests.applications import close_connections, make_settings
 from tests.browser.conftest import NewWindow, Visit
 from tests.browser.looking import PHONE, findings, go
 from tests.databases import SharedSqlite
-from tests.serving.server import Server, serving
+from tests.serving.server import Server
 
 pytestmark = pytest.mark.system
 
@@ -143,31 +142,28 @@ def test_change_is_shown_by_itself(phone: Visit, happen: Happen) -> None:
     assert len(requested) == before, "a finished transfer is not requested again"
 
 
-def test_transfer_page_polls_when_wait_is_not_served(
-    browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
-) -> None:
-    """So the browser has no error to show; the page follows by polling."""
+def test_page_polls_when_wait_is_not_served(phone: Visit, happen: Happen) -> None:
+    """The page then names no operation to wait by, so the browser has no error to show."""
     moving = sandbox_id(Status.TRANSFER_SUBMITTING, 1)
-    settings = {"DATABASE_URL": sandbox.url, "DOORS": "api", "WEB_CONCURRENCY": "1"}
-    with serving("wsgi:app", tmp_path / "log", **settings) as plain:
-        assert plain.request("GET", f"/v2/waitTransferStatus?transfer_id={moving}").status == 404
-        context = browser.new_context()
-        visit = Visit(context.new_page(), plain)
-        requested: list[str] = []
-        visit.page.on("request", lambda request: requested.append(request.url))
-        visit.page.route(f"**/transfer/{moving}", soon_again)
-        page = visit.open(f"/transfer/{moving}")
-        happen(released("browser-2", moving))
-        expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out"), timeout=15_000)
-        assert not [each for each in requested if "waitTransfer" in each]
-        context.close()
-    assert visit.complaints == []
+    requested: list[str] = []
+    phone.page.on("request", lambda request: requested.append(request.url))
+    phone.page.route(f"**/transfer/{moving}", without_wait)
+    page = phone.open(f"/transfer/{moving}")
+    happen(released("browser-2", moving))
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Paid out"), timeout=15_000)
+    assert not [each for each in requested if "waitTransfer" in each]
 
 
-def soon_again(route: Route) -> None:
-    """The page as it is, but for when it polls."""
+def without_wait(route: Route) -> None:
+    """The page as a gateway renders it that serves no wait, but for when it polls."""
     answer = route.fetch()
-    route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
+    text, count = re.subn(r' data-waits="[^"]+"', "", answer.text())
+    assert count == 1
+    route.fulfill(response=answer, body=soon_again(text))
+
+
+def soon_again(page: str) -> str:
+    return re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', page)
 
 
 def test_page_polls_where_nothing_waits(phone: Visit) -> None:
@@ -190,7 +186,7 @@ def test_page_polls_where_nothing_waits(phone: Visit) -> None:
             route.abort()
             return
         answer = route.fetch()
-        body = re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text())
+        body = soon_again(answer.text())
         if len(loads) > 2:
             body = body.replace("Being checked", "Checked meanwhile")
         route.fulfill(response=answer, body=body)

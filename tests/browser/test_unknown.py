@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from flask import Flask
 from playwright.sync_api import Locator, Page, expect
-from sqlalchemy import update
 
 from app import create_app
 from app.accounts.rules.roles import Role
 from app.db.database import Database
-from app.db.engine import writing
 from app.http.application import part_of
 from app.values.times import rfc3339
-from app.watcher.models import ChainWatch
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.console.visitor import add_account, email_of
 from tests.databases import SharedSqlite
 from tests.feed.services.world import event, feed, write_network
-from tests.serving.server import UNLIMITED, Server, serving
-from tests.watcher.services.world import watch_a_chain
+from tests.serving.server import Server
 
 pytestmark = pytest.mark.system
 
@@ -40,20 +33,11 @@ _IS_GREEN = """tile => {
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[SharedSqlite]:
-    """A database of its own, as it has another network than the other modules have."""
-    database = SharedSqlite(sqlite_template, tmp_path_factory.mktemp("unknown") / "gateway.db")
-    yield database
-    database.close()
-
-
-@pytest.fixture(scope="module")
-def server(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with accounts and nothing else."""
+def server(running: Server, sandbox: SharedSqlite) -> Server:
+    """The server with accounts and nothing else."""
+    sandbox.empty()
     in_gateway(sandbox, lambda app: None, accounts=True)
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serving(UNLIMITED, log, DATABASE_URL=sandbox.url, WEB_CONCURRENCY="1") as running:
-        yield running
+    return running
 
 
 def in_gateway(sandbox: SharedSqlite, act: Callable[[Flask], object], *, accounts: bool = False) -> None:
@@ -85,7 +69,7 @@ def reload_until(page: Page, found: Locator, text: str) -> None:
     expect(found).to_contain_text(text)
 
 
-def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, sandbox: SharedSqlite) -> None:
+def test_nothing_is_known_then_one_fact(visit: Visit, sandbox: SharedSqlite) -> None:
     visit.enter(email_of(Role.OPERATOR))
     page = visit.open("/admin/")
     tiles = page.locator("#tiles > .tile")
@@ -116,23 +100,3 @@ def test_nothing_is_known_then_one_fact_then_a_chain_is_not_read(visit: Visit, s
     page = visit.open("/admin/chains/")
     expect(page.get_by_role("row", name="Chain 2")).to_contain_text("not reported so far")
     expect(page.get_by_role("row", name="Chain 1")).not_to_contain_text("not reported")
-    visit.check_accessibility()
-
-    def dead_watcher(app: Flask) -> None:
-        watch_a_chain(app)
-        ago = part_of(app, Database).clock() - timedelta(hours=1)
-        with writing(part_of(app, Database).engine) as connection:
-            connection.execute(update(ChainWatch).values(until=ago, read_at=ago))
-
-    in_gateway(sandbox, dead_watcher)
-    page.reload()
-    row = page.get_by_role("row", name="Chain 1")
-    reload_until(page, row, "not read")
-    expect(row).to_contain_text(re.compile(r"not read\s+since \d"))
-    page = visit.open("/admin/chains/1")
-    expect(page.locator(".pill-unknown").first).to_have_text("not read")
-    expect(page.locator("#reading")).to_contain_text("used last")
-    expect(page.locator("#reading .pill-good")).to_have_count(0)
-    visit.check_look()
-    page = visit.open("/admin/")
-    expect(tile(page, "Chains not read")).to_contain_text("3")

@@ -14,26 +14,17 @@ MANY = 110
 BEFORE_CANCELLED_AFTER = [1, True, 0]
 
 
-def check(*cases: dict[str, Any]) -> None:
-    named = [{"name": f"{case['do']} {case.get('call', '')}", **case} for case in cases]
+CASES: list[dict[str, Any]] = [
+    *({"do": "cancelled", "call": call, "expect": {"value": BEFORE_CANCELLED_AFTER}} for call in CALLS),
+    {"do": "silent", "expect": {"value": [["ReadTimeout", True]] * 2}},
+    {"do": "left_stream", "data": EVENT, "expect": {"value": 0}},
+    {"do": "crowd", "many": MANY, "expect": {"value": MANY}},
+    {"do": "faces", "expect": {"value": []}},
+]
+"""A call that is cancelled, one that nobody answers, a stream that is left, many waits at a time, and the
+methods that one face lacks."""
+
+
+def test_faces_are_alike_and_leave_no_connection() -> None:
+    named = [{"name": f"{case['do']} {case.get('call', '')}", **case} for case in CASES]
     workshop.check_python(named, {}, program=workshop.AWAITED)
-
-
-def test_cancelled_call_closes_its_connection() -> None:
-    check(*({"do": "cancelled", "call": call, "expect": {"value": BEFORE_CANCELLED_AFTER}} for call in CALLS))
-
-
-def test_both_faces_end_calls_that_nobody_answers() -> None:
-    check({"do": "silent", "expect": {"value": [["ReadTimeout", True]] * 2}})
-
-
-def test_stream_that_is_left_closes_its_connection() -> None:
-    check({"do": "left_stream", "data": EVENT, "expect": {"value": 0}})
-
-
-def test_waiting_calls_do_not_wait_for_each_other() -> None:
-    check({"do": "crowd", "many": MANY, "expect": {"value": MANY}})
-
-
-def test_both_faces_have_the_same_methods() -> None:
-    check({"do": "faces", "expect": {"value": []}})

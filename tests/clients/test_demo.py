@@ -57,20 +57,21 @@ def port() -> Iterator[int]:
 
 
 EARLY, LATE = "starting the gateway", "TRANSFER_SUBMITTING"
-ENDINGS = [
-    pytest.param(
-        end, moment, id=f"{name} at {moment}",
-        marks=() if (name == "SIGKILL") == (moment == LATE) else pytest.mark.slow,
-    )
-    for name, end in ENDS.items()
-    for moment in (EARLY, LATE)
-]  # fmt: skip
-"""Each way to end it once while it starts or, of SIGKILL, while all is there; as slow tests the others."""
+MANY = [(end, moment) for end in ENDS for moment in (EARLY, LATE)]
+FEW = [("Ctrl-C", EARLY)]
+"""And SIGKILL when all is there: the reader of ``test_tutorial`` kills its demonstration."""
 
 
 @pytest.mark.system
-@pytest.mark.parametrize(("end", "moment"), ENDINGS)
-def test_demo_ends_all_started_processes(port: int, end: Callable[[Terminal], None], moment: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "moment"),
+    [
+        pytest.param(*each, id=" at ".join(each), marks=() if each in FEW else pytest.mark.slow)
+        for each in MANY
+    ],
+)
+def test_demo_ends_all_started_processes(port: int, name: str, moment: str) -> None:
+    end = ENDS[name]
     with on_terminal(["make", "demo"], SETTINGS | {"PORT": str(port)}) as terminal:
         shown = terminal.shown_until(lambda shown: moment in shown)
         assert f"http://127.0.0.1:{port}/admin/" in shown or moment == EARLY

@@ -160,14 +160,6 @@ def test_python_checks_evidence(recorded: tuple[dict[str, Any], dict[str, Eviden
     workshop.check_python(list(cases_of(evidences)), {"sandbox": configs}, evm=True)
 
 
-@pytest.mark.system
-def test_typescript_checks_evidence(
-    recorded: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
-) -> None:
-    configs, evidences = recorded
-    workshop.check_typescript(list(cases_of(evidences)), {"sandbox": configs}, tmp_path)
-
-
 def sending_cases(evidences: dict[str, Evidence]) -> Iterator[dict[str, Any]]:
     """Refunds of each kind by a node and a wallet of a chain each, also out of a delay queue."""
     for kind, evidence in evidences.items():
@@ -188,9 +180,10 @@ def sending_cases(evidences: dict[str, Evidence]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.system
-def test_typescript_sends_on_chain_of_refund(
+def test_typescript_checks_evidence_and_chain_of_refund(
     recorded: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:
     """viem does not compare the chains of node and wallet by itself."""
     configs, evidences = recorded
-    workshop.check_typescript(list(sending_cases(evidences)), {"sandbox": configs}, tmp_path)
+    cases = [*cases_of(evidences), *sending_cases(evidences)]
+    workshop.check_typescript(cases, {"sandbox": configs}, tmp_path)

@@ -34,23 +34,17 @@ def source(folder: Path, name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def test_version_is_that_of_gateway() -> None:
-    package = json.loads(source(clients.TYPESCRIPT, "package.json"))
-    lock = json.loads(source(clients.TYPESCRIPT, "package-lock.json"))
-    assert package["version"] == lock["version"] == client_packages.SOURCE_VERSION
-    made = client_packages.package_json(json.dumps(package), VERSION, LINKS)
-    assert json.loads(made)["version"] == VERSION
-    made = client_packages.pyproject(source(clients.PYTHON, "pyproject.toml"), VERSION, LINKS)
-    assert f'\nversion = "{VERSION}"\n' in made
-
-
-def test_addresses_are_those_of_publisher() -> None:
+def test_version_and_addresses_are_those_of_publisher() -> None:
     package, project = source(clients.TYPESCRIPT, "package.json"), source(clients.PYTHON, "pyproject.toml")
+    lock = json.loads(source(clients.TYPESCRIPT, "package-lock.json"))
+    assert json.loads(package)["version"] == lock["version"] == client_packages.SOURCE_VERSION
     made = json.loads(client_packages.package_json(package, VERSION, LINKS))
-    assert made["homepage"] == LINKS.docs
+    assert (made["version"], made["homepage"]) == (VERSION, LINKS.docs)
     url = "git+https://git.example.org/you/gateway.git"
     assert made["repository"] == {"type": "git", "url": url, "directory": "clients/typescript"}
-    assert 'Repository = "https://git' in client_packages.pyproject(project, VERSION, LINKS)
+    of_python = client_packages.pyproject(project, VERSION, LINKS)
+    assert f'\nversion = "{VERSION}"\n' in of_python
+    assert 'Repository = "https://git' in of_python
     without = json.loads(client_packages.package_json(package, VERSION, NOWHERE))
     assert without.keys().isdisjoint({"homepage", "repository", "private", "scripts"})
     assert "urls" not in client_packages.pyproject(project, VERSION, NOWHERE)

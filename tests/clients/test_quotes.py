@@ -92,39 +92,6 @@ def quoted(name: str) -> dict[str, Any]:
     return {"value": [*(answer[each] for each in names), str(least), str(NONCE)]}
 
 
-def check(cases: dict[str, tuple[Answer, dict[str, Any], dict[str, Any]]]) -> list[Script]:
-    """Each case of both faces: the gateway's answer, what is requested, and what is expected."""
-    scripts = {
-        str(place): Script(
-            {CONFIGS: [Say(foreign={"err": None, **demo_configs()})], TRANSACTION: [Say(foreign=answer)]}
-        )
-        for place, (answer, _, _) in enumerate(cases.values())
-    }
-    with serving(scripts) as base:
-        asked = [
-            {"name": f"{name}, {face}", "do": face, "base": f"{base}/{place}", **given, "expect": expected}
-            for place, (name, (_, given, expected)) in enumerate(cases.items())
-            for face in FACES
-        ]
-        workshop.check_python(asked, {}, evm=True)
-    return [*scripts.values()]
-
-
-def test_quote_of_each_kind_is_computed_alike() -> None:
-    scripts = check(
-        {name: (answer_to(send), {"question": question(name)}, quoted(name)) for name, send in SENDS.items()}
-    )
-    for name, script in zip(SENDS, scripts, strict=True):
-        (query, again) = (query for _, operation, query in script.requests if operation == TRANSACTION)
-        assert query == again
-        given = question(name)
-        assert query["amt"] == [str(AMOUNT)]
-        assert query["nonce"] == [str(NONCE)]
-        assert query["native"] == [str(given["native"]).lower()]
-        assert query["is_pegged"] == [str(SENDS[name].kind is not SendKind.POOL).lower()]
-        assert (query["sender"], query["receiver"]) == ([given["sender"]], [given["receiver"]])
-
-
 def other_call(**changes: Any) -> Change:
     def change(answer: Answer) -> None:
         call = replace(SENDS["pool"], **changes).call()
@@ -182,35 +149,73 @@ TAMPERED: dict[str, tuple[Change, str]] = {
 }
 
 
-def test_quote_refuses_answers_that_differ() -> None:
-    cases = {}
-    for name, (change, differs) in TAMPERED.items():
-        answer = deepcopy(answer_to(SENDS["pool"]))
-        change(answer)
-        expected = {"error": "QuoteError", "says": f"another transaction: {differs}"}
-        cases[name] = answer, {"question": question("pool")}, expected
-    answer = answer_to(SENDS["native"]) | {"approval": answer_to(SENDS["pool"])["approval"]}
-    expected = {"error": "QuoteError", "says": "another transaction: approval"}
-    cases["an approval for native coin"] = answer, {"question": question("native")}, expected
-    check(cases)
+POOL_ANSWER = answer_to(SENDS["pool"])
+NO_NONCE = "no nonce: a new one, so the answer to another is refused"
+Case = tuple[Answer, dict[str, Any], dict[str, Any]]
+"""The gateway's answer, what the client is given, and what it makes of it."""
 
 
-def test_quote_uses_contracts_of_application() -> None:
-    refused = {"error": "QuoteError", "says": "none of the contracts"}
-    lists = {
-        "named": ([SENDS["pool"].contract.text.lower()], quoted("pool")),
-        "not named": ([VAULT_V2.text], refused),
-        "none": ([], refused),
+def another(differs: str) -> dict[str, Any]:
+    return {"error": "QuoteError", "says": f"another transaction: {differs}"}
+
+
+def quotes() -> dict[str, Case]:
+    cases: dict[str, Case] = {
+        name: (answer_to(send), {"question": question(name)}, quoted(name)) for name, send in SENDS.items()
     }
-    named, *others = check(
-        {
-            name: (answer_to(SENDS["pool"]), {"question": question("pool"), "contracts": contracts}, expected)
-            for name, (contracts, expected) in lists.items()
-        }
-    )
-    assert TRANSACTION in named.operations
-    for script in others:
-        assert TRANSACTION not in script.operations, "where it is refused, nothing is requested"
+    for name, (change, differs) in TAMPERED.items():
+        answer = deepcopy(POOL_ANSWER)
+        change(answer)
+        cases[name] = answer, {"question": question("pool")}, another(differs)
+    native = answer_to(SENDS["native"]) | {"approval": POOL_ANSWER["approval"]}
+    cases["an approval for native coin"] = native, {"question": question("native")}, another("approval")
+    asked = question("pool") | {"nonce": None}
+    cases[NO_NONCE] = POOL_ANSWER, {"question": asked}, {"error": "QuoteError", "says": "transfer_id"}
+    for name, (contracts, expected) in LISTS.items():
+        cases[name] = POOL_ANSWER, {"question": question("pool"), "contracts": contracts}, expected
+    return cases
+
+
+NOT_LISTED = {"error": "QuoteError", "says": "none of the contracts"}
+LISTS = {
+    "a contract that the application lists": ([SENDS["pool"].contract.text.lower()], quoted("pool")),
+    "a contract that it does not list": ([VAULT_V2.text], NOT_LISTED),
+    "an empty list": ([], NOT_LISTED),
+}
+
+
+def test_quote_is_computed_and_compared() -> None:
+    """By both faces. Where the application's list refuses a contract, nothing is requested."""
+    cases = quotes()
+    configs = [Say(foreign={"err": None, **demo_configs()})]
+    scripts = {
+        name: Script({CONFIGS: configs, TRANSACTION: [Say(foreign=answer)]})
+        for name, (answer, _, _) in cases.items()
+    }
+    with serving({str(place): script for place, script in enumerate(scripts.values())}) as base:
+        asked = [
+            {"name": f"{name}, {face}", "do": face, "base": f"{base}/{place}", **given, "expect": expected}
+            for place, (name, (_, given, expected)) in enumerate(cases.items())
+            for face in FACES
+        ]
+        workshop.check_python(asked, {}, evm=True)
+    queries = {
+        name: [query for _, operation, query in script.requests if operation == TRANSACTION]
+        for name, script in scripts.items()
+    }
+    for name, send in SENDS.items():
+        query, again = queries[name]
+        assert query == again
+        given = question(name)
+        assert query["amt"] == [str(AMOUNT)]
+        assert query["nonce"] == [str(NONCE)]
+        assert query["native"] == [str(given["native"]).lower()]
+        assert query["is_pegged"] == [str(send.kind is not SendKind.POOL).lower()]
+        assert (query["sender"], query["receiver"]) == ([given["sender"]], [given["receiver"]])
+    assert [bool(queries[name]) for name in LISTS] == [True, False, False]
+    nonces = {int(query["nonce"][0]) for query in queries[NO_NONCE]}
+    assert len(nonces) == len(FACES)
+    assert max(nonces) < 2**63
 
 
 UNKNOWN = Say(reason="transfer_not_found")
@@ -318,13 +323,3 @@ def check_sent(sent: Sent, node: Node, script: Script) -> None:
     ] * sent.sends
     asked = [query for _, operation, query in script.requests if operation == TRANSACTION]
     assert asked == [asked[0]] * sent.requests, "with the same nonce"
-
-
-def test_quote_chooses_new_nonce() -> None:
-    """Where the application gives none; so the answer to another nonce is refused."""
-    asked = question("pool") | {"nonce": None}
-    expected = {"error": "QuoteError", "says": "transfer_id"}
-    [script] = check({"no nonce": (answer_to(SENDS["pool"]), {"question": asked}, expected)})
-    nonces = {int(query["nonce"][0]) for _, operation, query in script.requests if operation == TRANSACTION}
-    assert len(nonces) == len(FACES)
-    assert max(nonces) < 2**63

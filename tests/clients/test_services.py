@@ -87,20 +87,26 @@ def test_service_has_types(interpreter: str, name: str) -> None:
     workshop.check_types(interpreter, PROGRAMS / f"{name}.py")
 
 
-def test_service_shows_quotes_and_transfers(service: Service) -> None:
-    quote = service.http.get("/quotes/USDT/25000000")
-    assert quote.json()["contract"] == "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820"
-    assert int(quote.json()["received"]) > 0
-    refused = service.http.get("/quotes/USDT/1")
-    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    assert refused.json()["detail"] == "amount_too_small"
-    assert service.http.get(f"/accounts/{USER}").json() == [READY]
-    with ThreadPoolExecutor(WAITING) as threads:
-        paths = [f"/transfers/{sandbox_id(DONE)}"] * WAITING
-        assert set(threads.map(service.status_of, paths)) == {DONE}
+def test_service_streams_waits_and_quotes(service: Service, gateway: Server) -> None:
+    """In this order: the first begins without any connection to the gateway."""
+    left_stream_leaves_no_connection(service, gateway)
+    waits_for_many(service, gateway)
+    shows_quotes_and_transfers(service)
 
 
-def test_service_waits_for_many(service: Service, gateway: Server) -> None:
+def left_stream_leaves_no_connection(service: Service, gateway: Server) -> None:
+    """What a service's own client no longer reads, the service does not read from the gateway either."""
+    assert gateway.connections() == 0
+    transfer_id = new_transfer(gateway)
+    with service.http.stream("GET", f"/transfers/{transfer_id}/events") as response:
+        until(lambda: gateway.connections() == 1)
+        release(gateway, transfer_id)
+        lines = response.iter_lines()
+        assert [json.loads(next(lines))["status"] for _ in range(2)] == [SENT, DONE]
+    until(lambda: gateway.connections() == 0)
+
+
+def waits_for_many(service: Service, gateway: Server) -> None:
     """All at a time, by one client of the gateway and on one loop; other requests are answered meanwhile."""
     transfer_id = new_transfer(gateway)
     with ThreadPoolExecutor(WAITING) as threads:
@@ -112,16 +118,17 @@ def test_service_waits_for_many(service: Service, gateway: Server) -> None:
         assert {each.result() for each in ends} == {DONE}
 
 
-def test_left_stream_leaves_no_connection(service: Service, gateway: Server) -> None:
-    """What a service's own client no longer reads, the service does not read from the gateway either."""
-    assert gateway.connections() == 0
-    transfer_id = new_transfer(gateway)
-    with service.http.stream("GET", f"/transfers/{transfer_id}/events") as response:
-        until(lambda: gateway.connections() == 1)
-        release(gateway, transfer_id)
-        lines = response.iter_lines()
-        assert [json.loads(next(lines))["status"] for _ in range(2)] == [SENT, DONE]
-    until(lambda: gateway.connections() == 0)
+def shows_quotes_and_transfers(service: Service) -> None:
+    quote = service.http.get("/quotes/USDT/25000000")
+    assert quote.json()["contract"] == "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820"
+    assert int(quote.json()["received"]) > 0
+    refused = service.http.get("/quotes/USDT/1")
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert refused.json()["detail"] == "amount_too_small"
+    assert service.http.get(f"/accounts/{USER}").json() == [READY]
+    with ThreadPoolExecutor(WAITING) as threads:
+        paths = [f"/transfers/{sandbox_id(DONE)}"] * WAITING
+        assert set(threads.map(service.status_of, paths)) == {DONE}
 
 
 def answers(http: httpx.Client) -> bool:

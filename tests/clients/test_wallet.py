@@ -53,65 +53,48 @@ def answer(base: str, body: object) -> Any:
     return response.json()
 
 
-def test_call_is_answered(base: str) -> None:
+def test_calls_are_answered_alone_and_in_batches(base: str) -> None:
     assert answer(base, CHAIN) == ANSWERED
-    assert answer(base, TIP) == TIP_ANSWERED
+    assert answer(base, [CHAIN, TIP, 7]) == [ANSWERED, TIP_ANSWERED, INVALID]
 
 
-def test_batch_is_answered_call_by_call(base: str) -> None:
-    batch = [CHAIN, TIP, 7, {"method": "eth_chainId"}]
-    assert answer(base, batch) == [ANSWERED, TIP_ANSWERED, INVALID, INVALID]
-
-
-@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("params", [[{"to": "0x1"}], None, [], {}, ["0x1"]])
 def test_transaction_pays_nothing_for_gas(
-    base: str, requests_of_the_node: list[dict[str, Any]], batch: bool
-) -> None:
-    answer(base, [SENT] if batch else SENT)
-    assert requests_of_the_node == [{**SENT, "params": [{"to": "0x1", "gasPrice": "0x0"}]}]
-
-
-@pytest.mark.parametrize("params", [None, [], {}, ["0x1"]])
-def test_transaction_without_fields_reaches_the_node(
     base: str, requests_of_the_node: list[dict[str, Any]], params: object
 ) -> None:
     call = {name: value for name, value in SENT.items() if name != "params"}
-    body = call if params is None else call | {"params": params}
-    assert answer(base, body)["result"] == "eth_sendTransaction"
-    assert requests_of_the_node == [body]
+    call |= {} if params is None else {"params": params}
+    free = call | {"params": [{"to": "0x1", "gasPrice": "0x0"}]} if params == SENT["params"] else call
+    answer(base, call)
+    answer(base, [call])
+    assert requests_of_the_node == [free, free]
 
 
 @pytest.mark.parametrize(
-    ("body", "code"),
-    [("{", -32700), ("", -32700), ("\xff", -32700), ("[]", -32600), ("7", -32600), ("null", -32600)],
+    ("body", "code", "id_"),
+    [
+        *((text, -32700, None) for text in ("{", "", "\xff")),
+        *((text, -32600, None) for text in ("[]", "7", "null")),
+        *((json.dumps(CHAIN | {name: 7}), -32600, 1) for name in ("jsonrpc", "method")),
+        *((json.dumps(CHAIN | {"id": wrong}), -32600, None) for wrong in ({"no": "id"}, True)),
+    ],
 )
-def test_what_is_no_call_is_refused(base: str, body: str, code: int) -> None:
-    response = httpx.post(base, content=body.encode("latin-1"), trust_env=False)
-    assert response.json()["error"]["code"] == code
-    assert response.json()["id"] is None
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"jsonrpc": "1.0"}, {"method": 7}, {"params": "text"}, {"id": {}}, {"id": True}, {"id": []}],
-    ids=str,
-)
-def test_invalid_call_is_refused(
-    base: str, requests_of_the_node: list[dict[str, Any]], wrong: dict[str, Any]
+def test_what_is_no_call_is_refused(
+    base: str, requests_of_the_node: list[dict[str, Any]], body: str, code: int, id_: object
 ) -> None:
-    known = None if "id" in wrong else CHAIN["id"]
-    assert answer(base, CHAIN | wrong) == INVALID | {"id": known}
+    refused = httpx.post(base, content=body.encode("latin-1"), trust_env=False).json()
+    assert (refused["error"]["code"], refused["id"]) == (code, id_)
     assert requests_of_the_node == []
 
 
-@pytest.mark.parametrize("batch", [False, True])
 def test_notification_is_carried_out_without_answer(
-    base: str, requests_of_the_node: list[dict[str, Any]], batch: bool
+    base: str, requests_of_the_node: list[dict[str, Any]]
 ) -> None:
     call = {"jsonrpc": "2.0", "method": "evm_mine"}
-    response = httpx.post(base, json=[call, call] if batch else call, trust_env=False)
-    assert (response.status_code, response.content) == (204, b"")
-    assert [each["method"] for each in requests_of_the_node] == ["evm_mine"] * (2 if batch else 1)
+    for body in (call, [call, call]):
+        response = httpx.post(base, json=body, trust_env=False)
+        assert (response.status_code, response.content) == (204, b"")
+    assert [each["method"] for each in requests_of_the_node] == ["evm_mine"] * 3
 
 
 def test_node_that_does_not_respond_is_reported(base: str) -> None:

@@ -68,7 +68,17 @@ def sandbox_app(folder: Path, **changes: object) -> Flask:
 
 
 def sandbox_on(url: str, **changes: object) -> Flask:
-    """An application on a database, which is migrated, its sandbox loaded, its clock at NOW.
+    """An application as ``app_on`` says on a database, which is migrated, its sandbox loaded."""
+    app = app_on(url, **changes)
+    with app.app_context():
+        upgrade(directory=str(ROOT / "migrations"))
+    loaded = app.test_cli_runner().invoke(args=["sandbox", "load"])
+    assert loaded.exit_code == 0, f"{loaded.exception}: {loaded.output}"
+    return app
+
+
+def app_on(url: str, **changes: object) -> Flask:
+    """An application on a database, its clock at NOW.
 
     :param changes: of the settings; what is not named here has its default.
     """
@@ -81,13 +91,7 @@ def sandbox_on(url: str, **changes: object) -> Flask:
         "ingest_tokens": (TOKEN,),
         "estimate_counts_seconds": 0,
     }
-    settings = Settings(**(values | changes))
-    app = create_app(settings, clock=lambda: NOW)
-    with app.app_context():
-        upgrade(directory=str(ROOT / "migrations"))
-    loaded = app.test_cli_runner().invoke(args=["sandbox", "load"])
-    assert loaded.exit_code == 0, f"{loaded.exception}: {loaded.output}"
-    return app
+    return create_app(Settings(**(values | changes)), clock=lambda: NOW)
 
 
 def send_request(app: Flask, request: Request) -> Answer:

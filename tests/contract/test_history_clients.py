@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +13,15 @@ from google.protobuf.json_format import Parse
 from app.grpcweb import gateway_pb2 as pb
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import GO, ZOD
-from tests.contract.recorded_answers import sandbox_app
+from tests.contract.conftest import OpenSandbox
 
 BUSY = f"0x{'5a' * 18}0064"
 COMPLETED = 5
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> FlaskClient:
-    return sandbox_app(Path(tmp_path_factory.mktemp("history"))).test_client()
+@pytest.fixture
+def client(open_sandbox: OpenSandbox) -> FlaskClient:
+    return open_sandbox().test_client()
 
 
 def pages(client: FlaskClient, size: int) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from tests.contract.conftest import OpenSandbox
 from tests.contract.recorded_answers import RECORDED, STRICT, Answer, Request, sandbox_on, send_request
+from tests.databases import new_postgres_database
 
 Exchange = dict[str, Any]
 
@@ -100,12 +102,15 @@ def shown(before: Any, now: Any) -> tuple[str, str]:
     return first, second
 
 
-def test_recorded_answers_are_unchanged(empty_url: str) -> None:
-    assert_given_again(sandbox_on(empty_url), exchanges())
+def test_recorded_answers_are_unchanged(open_sandbox: OpenSandbox) -> None:
+    assert_given_again(open_sandbox(), exchanges())
 
 
-@pytest.mark.one_database
-def test_strict_answers_equal_recorded_ones(empty_url: str) -> None:
+def test_postgresql_gives_the_recorded_answers(postgres_server: str, postgres_template: str) -> None:
+    assert_given_again(sandbox_on(new_postgres_database(postgres_server, postgres_template)), exchanges())
+
+
+def test_strict_answers_equal_recorded_ones(open_sandbox: OpenSandbox) -> None:
     """But for what is recorded apart."""
     apart: list[Exchange] = json.loads(STRICT.read_text(encoding="utf-8"))
     answers = {json.dumps(each["request"]): each["answer"] for each in apart}
@@ -114,4 +119,4 @@ def test_strict_answers_equal_recorded_ones(empty_url: str) -> None:
         each | {"answer": answers.pop(json.dumps(each["request"]), each["answer"])} for each in exchanges()
     ]
     assert not answers
-    assert_given_again(sandbox_on(empty_url, compat_clients=False), recorded)
+    assert_given_again(open_sandbox(compat_clients=False), recorded)

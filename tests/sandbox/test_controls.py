@@ -15,15 +15,15 @@ from sqlalchemy import select
 from app.db.database import Database
 from app.db.engine import reading
 from app.feed.models import JournalRow
-from app.http.application import part_of
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.sandbox.services import STORIES, check_controls
+from app.sandbox.services import STORIES
 from app.transfers.models import Anomaly, Event
 from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
+pytestmark = pytest.mark.one_database
 PATH = "/sandbox/v1/advance"
 ACCOUNT = "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820"
 CLAIM = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
@@ -80,6 +80,7 @@ def rows(database: Database, *columns: Any, of: str) -> list[Any]:
         return list(connection.execute(about))
 
 
+@pytest.mark.every_database
 def test_advance_ends_each_story_like_its_transfer(sandbox: FlaskClient, database: Database) -> None:
     for story in SANDBOX_TRANSFERS:
         moved = advance(sandbox, story=story.digits)
@@ -228,16 +229,6 @@ def test_another_database_has_none(open_app: OpenApp) -> None:
     with app.app_context():
         response = app.test_client().post(PATH, json={"story": "0005"})
         assert (response.status_code, response.headers["X-Gateway-Reason"]) == (404, "path_not_found")
-
-
-def test_server_starts_only_with_sandbox(open_app: OpenApp, shared_database: SharedDatabase) -> None:
-    app = open_app(clock=lambda: SANDBOX_NOW)
-    with app.app_context():
-        database = part_of(app, Database)
-        with pytest.raises(SystemExit, match="DATABASE_URL is not a sandbox"):
-            check_controls(database)
-        fill_sandbox(shared_database, app)
-        check_controls(database)
 
 
 def test_operation_is_described_where_served(sandbox: FlaskClient) -> None:

@@ -82,24 +82,6 @@ def test_every_chain_is_read_up_to_now(reported: list[Reported], document: Repor
         assert NOW - datetime.fromisoformat(head["at"]) < timedelta(seconds=13)
 
 
-def test_sandbox_reorg_orphans_one_send(reported: list[Reported]) -> None:
-    (index,) = [index for index, each in enumerate(reported) if each["type"] == "chain.reorged"]
-    reorg = reported[index]
-    taken = [
-        each
-        for each in reported[:index]
-        if reorg["chain_id"] in (each.get("chain_id"), each.get("src_chain_id"), each.get("dst_chain_id"))
-        and each.get("block", -1) >= reorg["from_block"]
-    ]
-    assert [each["type"] for each in taken] == ["transfer.sent"]
-    there = [
-        each["block"]
-        for each in reported[:index]
-        if "block" in each and 10 in (each.get("chain_id"), each.get("src_chain_id"))
-    ]
-    assert 0 <= max(there) - reorg["from_block"] <= 1000, "no deeper than a gateway takes back by default"
-
-
 def test_topping_up_repeats_and_adds(reported: list[Reported]) -> None:
     later = NOW + timedelta(days=2)
     known = {each["id"]: each for each in reported}

@@ -12,7 +12,7 @@ from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.feed import fresh_events, fresh_latencies, sandbox_events
 from app.transfers.rules.projected import TransferState
 from app.transfers.rules.sums import latency_of
-from tests.sandbox.conftest import NOW, Reported, project, read
+from tests.sandbox.conftest import NOW, project, read
 
 WEEK = timedelta(days=7)
 
@@ -44,14 +44,14 @@ def test_every_pair_has_a_week(states: dict[str, TransferState]) -> None:
         assert value == expected
 
 
-@pytest.mark.parametrize("hours", [1, 7, 23, 40, 100, 150])
+@pytest.mark.parametrize("hours", [7, 40, 150])
 def test_median_outlives_untopped_sandbox(hours: int, states: dict[str, TransferState]) -> None:
     later = NOW + timedelta(hours=hours)
     found = medians(states.values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
 
 
-@pytest.mark.parametrize("days", [1, 2, 6, 9, 30])
+@pytest.mark.parametrize("days", [1, 9, 30])
 def test_topping_up_keeps_the_median(days: int) -> None:
     loaded = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
     later = loaded + timedelta(days=days, minutes=13 * days)
@@ -60,12 +60,6 @@ def test_topping_up_keeps_the_median(days: int) -> None:
     found = medians(project(read(reported.values(), later)).values(), later)
     assert {pair: found[pair][1] for pair in listed()} == listed()
     assert all(found[pair][0] >= 56 for pair in listed())
-
-
-def test_latencies_vary(reported: list[Reported], states: dict[str, TransferState]) -> None:
-    values = [latency.microseconds for state in states.values() if (latency := latency_of(state))]
-    assert min(values) > 0
-    assert len(set(values)) > 250
 
 
 def test_window_opens_and_closes_exactly() -> None:

@@ -119,18 +119,9 @@ def test_several_transfers_of_a_transaction_are_listed(app: Flask, client: Flask
     assert sorted(re.findall(r'<li><a href="/transfer/([^"]+)"', answer.text)) == [ID, OTHER]
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        SEND,
-        f"  {SEND.upper()} ",
-        f"https://etherscan.io/tx/{SEND}#eventlog",
-        f"I sent it with {SEND}, where is it?",
-    ],
-)
-def test_typed_key_leads_to_transfer(app: Flask, client: FlaskClient, typed: str) -> None:
+def test_typed_key_leads_to_transfer(app: Flask, client: FlaskClient) -> None:
     report_events(app, sent(ID))
-    answer = client.get("/transfer/", query_string={"key": typed})
+    answer = client.get("/transfer/", query_string={"key": f"I sent it with {SEND.upper()}, where is it?"})
     assert (answer.status_code, answer.headers["Location"]) == (303, f"/transfer/{SEND}")
 
 
@@ -236,20 +227,16 @@ def test_help_and_refund_links_are_shown(open_app: OpenApp, app: Flask) -> None:
     assert answer.text.count('href="mailto:help@example.org"') == 2
 
 
-@pytest.mark.parametrize(
-    ("settings", "waits"),
-    [({}, False), ({"doors": ("api", "wait")}, True), ({"trusted_proxies": 1}, True)],
-)
-def test_page_waits_where_that_is_served(
-    open_app: OpenApp, app: Flask, settings: dict[str, object], waits: bool
-) -> None:
+def test_page_waits_where_that_is_served(open_app: OpenApp, app: Flask) -> None:
     report_events(app, sent(ID))
-    client = open_app(**settings).test_client()
-    for address in (f"/transfer/{ID}", f"/transfer/0x{'99' * 32}"):
-        assert (
-            '<main id="content" tabindex="-1" data-waits="/v2/waitTransferStatus" '
-            in client.get(address).text
-        ) == waits
+    served: list[tuple[dict[str, Any], bool]] = [
+        ({}, False), ({"doors": ("api", "wait")}, True), ({"trusted_proxies": 1}, True)
+    ]  # fmt: skip
+    for settings, waits in served:
+        client = open_app(**settings).test_client()
+        for address in (f"/transfer/{ID}", f"/transfer/{UNKNOWN}"):
+            page = client.get(address).text
+            assert ('<main id="content" tabindex="-1" data-waits="/v2/waitTransferStatus" ' in page) == waits
 
 
 def test_files_are_cached_by_digest(client: FlaskClient) -> None:

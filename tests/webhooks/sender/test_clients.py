@@ -60,6 +60,7 @@ def received(app: Flask) -> list[dict[str, Any]]:
     return cases
 
 
+@pytest.mark.one_database
 def test_python_verifies_the_sender(app: Flask) -> None:
     workshop.check_python(received(app), {})
 

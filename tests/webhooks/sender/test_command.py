@@ -1,4 +1,4 @@
-"""``flask deliver --once``, and the settings of networks and authorities."""
+"""``flask deliver --once``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from app.db.database import Database
 from app.http.application import part_of
-from config import ConfigError, load_settings
 from tests.applications import OpenApp
 from tests.feed.services.world import build_network, feed, sent
 from tests.webhooks.services.hooks import deliveries, to_everything
@@ -35,15 +34,3 @@ def test_unreadable_authorities_are_reported(open_app: OpenApp, monkeypatch: pyt
     done = app.test_cli_runner().invoke(args=["deliver", "--once"])
     assert done.exit_code == 1
     assert "SSL_CERT_FILE: must be a file of certificates in PEM: No such file" in done.output
-
-
-@pytest.mark.parametrize("value", ["10.0.0.1/8", "10.0.0.0/8,here"])
-def test_invalid_network_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", value)
-    with pytest.raises(ConfigError, match="must be a network such as"):
-        load_settings()
-
-
-def test_networks_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8, fd00::/8")
-    assert load_settings().webhook_allow_networks == ("10.0.0.0/8", "fd00::/8")

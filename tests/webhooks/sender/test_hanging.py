@@ -19,7 +19,7 @@ from tests.feed.services.world import feed, sent
 from tests.webhooks.sender.receiver import HANG, Names, Received, Receiver, sender_of
 from tests.webhooks.services.hooks import to_everything
 
-RECEIVERS, EVENTS = 20, 30
+RECEIVERS, EVENTS = 10, 12
 LONG = 300.0
 """Seconds: longer than the test may take."""
 

@@ -1,4 +1,4 @@
-"""Passkeys as a person uses them, with an authenticator that Chromium simulates."""
+"""Second factors as a person uses them: codes, and passkeys of an authenticator that Chromium simulates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from app import create_app
-from app.accounts.models import Operator, OperatorSession
+from app.accounts.models import OperatorSession
 from app.accounts.rules.roles import Role
 from app.accounts.rules.sign_in import RECOVERY_CODES
 from app.db.database import Database
@@ -18,7 +18,8 @@ from app.http.application import part_of
 from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import COLOURS, accessibility, go
-from tests.console.visitor import PASSWORD, email_of
+from tests.console.second_factor import code_of
+from tests.console.visitor import email_of
 from tests.databases import SharedSqlite
 
 pytestmark = pytest.mark.system
@@ -72,7 +73,7 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
 
 
 def test_new_passkey_signs_in(device: Visit) -> None:
-    device.sign_in(email_of(Role.ADMIN))
+    device.enter(email_of(Role.ADMIN))
     page = add_passkey(device, "this laptop")
     go(page.get_by_role("link", name="Not now"))
     expect(page.get_by_role("cell", name="this laptop", exact=True)).to_be_visible()
@@ -149,19 +150,22 @@ def test_refused_passkey_can_be_retried(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
-def test_sign_in_requires_own_password_first(visit: Visit, sandbox: SharedSqlite) -> None:
-    app = create_app(make_settings(sandbox.url))
-    with app.app_context():
-        with writing(part_of(app, Database).engine) as connection:
-            of_viewer = Operator.email == email_of(Role.VIEWER)
-            connection.execute(update(Operator).where(of_viewer).values(must_change_password=True))
-        close_connections()
-    page = visit.sign_in(email_of(Role.VIEWER))
-    expect(page.get_by_role("heading", name="Choose your own password")).to_be_visible()
-    look(visit)
-    page.get_by_label("Password that you were given").fill(PASSWORD)
-    page.get_by_label("New password", exact=True).fill("quite another password")
-    page.get_by_label("New password again").fill("quite another password")
-    go(page.get_by_role("button", name="Change password"))
-    visit.open("/admin/")
+def test_authenticator_app_from_setup_to_use(visit: Visit) -> None:
+    viewer = email_of(Role.VIEWER)
+    visit.enter(viewer)
+    page = visit.open("/admin/account/")
+    go(page.get_by_role("link", name="Set up authenticator app"))
+    go(page.get_by_role("button", name="Set up authenticator app"))
+    expect(page.get_by_alt_text("The key as a QR code")).to_be_visible()
+    key = page.locator("code.break").inner_text()
+    page.get_by_label("code").fill(code_of(key))
+    go(page.get_by_role("button", name="Turn on"))
+    expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    go(page.get_by_role("button", name="Sign out", exact=True))
+
+    visit.give_password(viewer)
+    expect(page.get_by_role("heading", name="Second factor")).to_be_visible()
+    visit.check_accessibility()
+    page.get_by_label("code").fill(code_of(key, 1))  # this period's is used up
+    go(page.get_by_role("button", name="Continue"))
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
