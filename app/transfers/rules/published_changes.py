@@ -26,7 +26,7 @@ from app.transfers.rules.events.event_types import (
 )
 from app.transfers.rules.history import TransferHistory
 from app.transfers.rules.progress import counted_from
-from app.transfers.rules.projected import TransferState, answer_of
+from app.transfers.rules.projected import TransferState, answer_of, settled_block
 from app.transfers.rules.status import TABLE, CanonicalEvents, RefundFacts, StatusAnswer, status_of
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId, account_key
@@ -140,7 +140,8 @@ class StatusThen(Struct, frozen=True):
                 then = cls._of_canonical(history, canonical, facts)
             else:
                 answer = status_of(canonical, RefundFacts(requested_at=history.requested_at))
-                then = cls(answer, then.accounts, then.sent_at, then.fields)
+                fields = (*then.fields[:-1], settled_block(canonical, answer.status))
+                then = cls(answer, then.accounts, then.sent_at, fields)
             yield then
 
     @property

@@ -103,6 +103,17 @@ def test_any_batches_give_the_same_rows(app: Flask, data: st.DataObject) -> None
         assert in_batches == one_by_one
 
 
+def test_batch_forgets_block_of_an_end_that_is_none(app: Flask) -> None:
+    """The failure ended the transfer in block 101, until the network refunds it."""
+    reported = [
+        about(1, "transfer.failed", block=101),
+        about(1, "network.status", at=-30, xfer_status=6),
+        about(1, "transfer.confirmed", block=100),
+    ]
+    _, one_by_one = fed(app, [[each] for each in reported])
+    assert fed(app, [reported])[1] == one_by_one
+
+
 def test_batch_entries_are_reported_singly(app: Flask, database: Database) -> None:
     reported = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
     feed(app, *reported)
