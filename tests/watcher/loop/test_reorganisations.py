@@ -91,6 +91,22 @@ def test_too_deep_reorg_changes_nothing(watched: Watched) -> None:
     assert watched.answers == before
 
 
+def test_reorg_without_headers_waits_for_them(watched: Watched) -> None:
+    chain, (node,) = watched.chain, watched.nodes
+    chain.mine_many(20)
+    reader = watched.reader()
+    watched.settle(reader)
+    chain.reorg(3)
+    node.change = lambda method, result: (
+        None if method == "eth_getBlockByNumber" and result and result != chain.head.header_json else result
+    )
+    with pytest.raises(NoNode):
+        reader.poll()
+    node.change = lambda _method, result: result
+    watched.settle(reader)
+    assert watched.row.live_to_hash == chain.head.hash
+
+
 def test_node_that_goes_backwards_lags(watched: Watched) -> None:
     chain, (node,) = watched.chain, watched.nodes
     chain.mine_many(20)
