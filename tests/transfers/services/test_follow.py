@@ -232,3 +232,29 @@ def test_ids_sort_like_their_positions() -> None:
     ordered = ["0", "1.1", "1.2", "1", "1+1", "1+12", "2.1", "2"]
     assert sorted(map(parse_position, reversed(ordered))) == list(map(parse_position, ordered))
     assert [str(parse_position(text)) for text in ordered] == ordered
+
+
+@pytest.mark.every_database
+def test_changes_of_entry_come_singly(app: Flask, database: Database) -> None:
+    feed(app, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
+    *_, first, second, third = all_changes(database, ACCOUNT)
+    assert [each.change.transfer_id for each in (first, second, third)] == IDS
+    assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
+
+
+@pytest.mark.every_database
+def test_transfer_is_reported_once_listed(app: Flask, database: Database) -> None:
+    feed(app, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
+    assert status_changes(all_changes(database, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert status_changes(all_changes(database, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert [str(each.position) for each in all_changes(database, ACCOUNT)] == ["2", "3"]
+    assert all_changes(database, account_key("0x" + "bb" * 20)) == []
+
+
+@pytest.mark.every_database
+def test_later_journal_makes_account_reread(app: Flask, database: Database) -> None:
+    feed(app, sent(1), sent(2))
+    begin_journal(database, 2)
+    feed(app, released(1))
+    assert published_after(database, ACCOUNT, Position(1)).changes is None
+    assert status_changes(all_changes(database, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
