@@ -126,8 +126,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "This caller or API key sends too many requests, its network has too many waiting clients, or the quota "
-        "of the reporter's token is used up.",
+        "This caller or API key sends too many requests, its network has too many waiting clients, or the "
+        "quota of the reporter's token is used up.",
         "Wait the seconds in `Retry-After`.",
         "We try again in a moment.",
     ),
@@ -152,8 +152,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "The gateway does not know this transfer, or not yet.",
-        "If `msg` shows that the source chain's newest event is older than the send, try again later. Otherwise "
-        "check the id. If you sent a transaction hash, `X-Transfer-Id` has the transfer's id.",
+        "If `msg` shows that the source chain's newest event is older than the send, try again later. "
+        "Otherwise check the id. If you sent a transaction hash, `X-Transfer-Id` has the transfer's id.",
         "Your transfer is not visible yet. That is normal in the first minutes.",
     ),
     ErrorRow(
@@ -207,8 +207,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TOKEN_NOT_ON_SRC, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
         "The source chain does not support the token.",
-        "Use a symbol of `/v2/getTransferConfigs`, in its letter case. `msg` proposes a symbol, or names chains "
-        "with the token.",
+        "Use a symbol of `/v2/getTransferConfigs`, in its letter case. `msg` proposes a symbol, or names "
+        "chains with the token.",
         "This token cannot be sent from this chain.",
     ),
     ErrorRow(
