@@ -126,15 +126,15 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "This caller or API key sends too many requests, too many clients of its network wait, or the quota "
-        "of the reporter's token is used up.",
+        "This caller or API key sends too many requests, its network has too many waiting clients, or the "
+        "quota of the reporter's token is used up.",
         "Wait the seconds in `Retry-After`.",
         "We try again in a moment.",
     ),
     ErrorRow(
         Reason.INTERNAL, ErrorKind.INTERNAL, _COMMON,
         "The gateway failed. Its log has the details.",
-        "Try again once. Then send the operator the time and the path.",
+        "Try again once. Then send the operator the `X-Request-Id` of the answer.",
         "The bridge has a problem. Your money is where it was.",
     ),
     ErrorRow(
@@ -152,14 +152,14 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "The gateway does not know this transfer, or not yet.",
-        "If the chain's newest event in `msg` is older than the send, try again later. Otherwise check the "
-        "id. If you sent a transaction hash, `X-Transfer-Id` contains the transfer's id.",
+        "If `msg` shows that the source chain's newest event is older than the send, try again later. "
+        "Otherwise check the id. If you sent a transaction hash, `X-Transfer-Id` has the transfer's id.",
         "Your transfer is not visible yet. That is normal in the first minutes.",
     ),
     ErrorRow(
         Reason.REFUND_NOT_AVAILABLE, ErrorKind.ANSWERED, _COMMON,
         "The transfer's status is not 6 to 10, or `withdraw_type` is not 1 (a refund).",
-        "Request the status, and the refund while the status is 6.",
+        "Request the refund only while the status is 6.",
         "There is nothing to refund now.",
     ),
     ErrorRow(
@@ -207,8 +207,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TOKEN_NOT_ON_SRC, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
         "The source chain does not support the token.",
-        "Use a symbol of `/v2/getTransferConfigs`, in its letter case. `msg` names the symbol that is meant, "
-        "or chains with the token.",
+        "Use a symbol of `/v2/getTransferConfigs`, in its letter case. `msg` proposes a symbol, or names "
+        "chains with the token.",
         "This token cannot be sent from this chain.",
     ),
     ErrorRow(
@@ -244,33 +244,33 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.AMOUNT_ZERO, ErrorKind.ANSWERED, _COMMON,
         "`amt` is 0.",
-        "Ask for an amount.",
+        "Ask the user for an amount.",
         "Enter an amount.",
     ),
     ErrorRow(
         Reason.AMOUNT_UNDER_MINIMUM, ErrorKind.ANSWERED, _COMMON,
         "The amount is under the token's `min_send` on the source chain, or the pegged pair's `min_deposit` "
         "or `min_burn`.",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The amount is too small.",
     ),
     ErrorRow(
         Reason.AMOUNT_OVER_MAXIMUM, ErrorKind.ANSWERED, _COMMON,
         "The amount is over the token's `max_send` on the source chain, or the pegged pair's `max_deposit` "
         "or `max_burn`.",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The amount is too large.",
     ),
     ErrorRow(
         Reason.AMOUNT_TOO_SMALL, ErrorKind.ANSWERED, _COMMON,
         "The fees use up the amount to be received.",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The fees would use up this amount.",
     ),
     ErrorRow(
         Reason.AMOUNT_TOO_LARGE, ErrorKind.ANSWERED, _COMMON,
-        "A result would be more than 2^256-1.",
-        "Ask for a smaller amount.",
+        "A result would exceed 2^256-1.",
+        "Ask the user for a smaller amount.",
         "The amount is too large.",
     ),
     ErrorRow(
@@ -288,37 +288,37 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.INBOUND_LIMIT, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT,
         "The amount is over the source pool's inbound limit (liquidity added minus relayed minus withdrawn).",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The bridge cannot take this amount now.",
     ),
     ErrorRow(
         Reason.EPOCH_CAP, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_INBOUND_LIQUIDITY_LIMIT,
         "The amount is over what is left of the source pool's volume cap in this epoch.",
-        "Ask for the amount in `msg`, or to wait for the next epoch.",
+        "Offer the amount in `msg`, or the next epoch.",
         "The bridge cannot take this amount now. Send less, or wait.",
     ),
     ErrorRow(
         Reason.TOTAL_CAP, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_LIQ_OVER_CAP,
         "The amount would take the source pool over its total cap.",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The bridge cannot take this amount now.",
     ),
     ErrorRow(
         Reason.NOT_ENOUGH_LIQUIDITY, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN,
         "The destination pool holds too little of the token.",
-        "Ask for the amount in `msg`.",
+        "Offer the amount in `msg`.",
         "The bridge cannot pay this amount on that chain now.",
     ),
     ErrorRow(
         Reason.CURVE_UNSETTLED, ErrorKind.ANSWERED, _COMMON,
         "The price curve does not converge for this amount and these pools.",
-        "Ask for another amount, or try again later.",
+        "Ask the user for another amount, or try again later.",
         "There is no price for this amount now. Try another amount, or wait.",
     ),
     ErrorRow(
         Reason.SLIPPAGE_TOO_HIGH, ErrorKind.ANSWERED, ErrCode.ERROR_CODE_BAD_LIQ_SLIPPAGE,
         "Fees and tolerance use up the whole amount: `max_slippage` would be 1000000 or more.",
-        "Ask for a larger amount or a lower tolerance.",
+        "Ask the user for a larger amount or a lower tolerance.",
         "Fees and price changes could use up the whole amount. Send more, or lower the tolerance.",
     ),
     ErrorRow(
@@ -343,7 +343,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.SANDBOX, ErrorKind.ANSWERED, _COMMON,
-        "The gateway holds the sandbox, whose contracts are real and whose fees are not.",
+        "The gateway holds the sandbox: its fees are invented, but its contracts are real.",
         "Try transactions with `make demo`, which has chains of its own, or with another gateway.",
         NOTHING,
     ),

@@ -56,10 +56,10 @@ def catalogue() -> str:
             "Only estimates and `getTokenInfo` (1002) have codes other than 500.",
             codes_table(),
             "## Reasons",
-            "Below each: its cause, what to do and, as a quotation, a text for users. If `msg` names an "
-            "amount, add it in whole\ntokens.",
+            "Each reason has its cause, what to do and, as a quotation, a text for users. If `msg` names an "
+            "amount, add\nit in whole tokens.",
             "### Answers: HTTP 200",
-            "A reason without a code has 500.",
+            "The code is 500 if the section names no other.",
             *map(_section, answered),
             "### Requests that were not answered",
             "They all have code 500.",
