@@ -69,15 +69,5 @@ def queries() -> Iterator[tuple[str, str, str]]:
             yield LATENCY, with_raw(PAIR, name, raw), name
     for query in ("", "transfer_id=", f"transfer_id={ID}&transfer_id={ID}", f"transferId={ID}"):
         yield EVIDENCE, query, "transfer_id"
-    for raw in (
-        "0x",
-        ID[1:],
-        f"{ID}0",
-        f"0x0x{ID[2:]}",
-        f"{ID}%00",
-        f"%20{ID}",
-        "g" * 64,
-        "%FF",
-        "\u0661" * 64,
-    ):
+    for raw in ("0x", ID[1:], f"{ID}0", f"0x0x{ID[2:]}", f"{ID}%00", f"%20{ID}", "g" * 64, "\u0661" * 64):
         yield EVIDENCE, f"transfer_id={raw}", "transfer_id"

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from flask import Flask, g
+from flask import Flask
 from flask.testing import FlaskClient
 
-from app.credentials.callers import KeyUses, RequestLimits, current_key, remember_key, require_key
-from app.credentials.rules.api_key import ApiKey as Key
-from app.credentials.rules.api_key import Scope
+from app.credentials.callers import KeyUses, RequestLimits
 from app.credentials.services.issued import revoke_key
 from app.credentials.services.issuing import issue, new_key
 from app.http.application import part_of
-from app.values.errors import Forbidden, Unauthorized, Unavailable
+from app.values.errors import Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
@@ -170,33 +168,6 @@ def test_uses_are_counted(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) ->
     get(app, key, path="/healthz")
     get(app, "gwk_wrong")
     assert counted == [(1, False), (1, False), (1, True)]
-
-
-def test_operations_that_need_a_key(app: Flask) -> None:
-    with app.test_request_context("/v2/webhooks"):
-        assert current_key() is None
-        with pytest.raises(Unauthorized, match="scope webhooks is required"):
-            require_key(Scope.WEBHOOKS)
-        remember_key(Key("wallet", b"", 1, "0" * 16, frozenset({Scope.READ})))
-        with pytest.raises(Forbidden, match="lacks the scope webhooks, it has read"):
-            require_key(Scope.WEBHOOKS)
-        assert require_key(Scope.READ) is current_key() is g.api_key
-
-
-def test_view_gets_the_key(open_app: OpenApp) -> None:
-    app = open_app(own=True)
-    key = make(app)
-    seen: list[Key | None] = []
-    endpoint, _ = app.url_map.bind("localhost").match(CONFIGS)
-
-    def view() -> str:
-        seen.append(current_key())
-        return ""
-
-    app.view_functions[endpoint] = view
-    get(app, key)
-    get(app)
-    assert [found and found.name for found in seen] == ["wallet", None]
 
 
 def test_database_outage_refuses_only_keys(app: Flask, client: FlaskClient) -> None:

@@ -84,20 +84,16 @@ def test_largest_amount_is_read(client: FlaskClient) -> None:
 
 REFUSED: list[tuple[dict[str, Any], int, str]] = [
     ({"src_chain_id": 56}, 500, "same_chain"),
-    ({"src_chain_id": 0}, 500, "chain_unknown"),
     ({"dst_chain_id": 2**32 - 1}, 500, "chain_unknown"),
     ({"dst_chain_id": 137}, 500, "chain_disabled"),
     ({"token_symbol": "GOLD"}, 1002, "token_not_on_src"),
-    ({"token_symbol": "usdt"}, 1002, "token_not_on_src"),
     ({"dst_chain_id": 250}, 1001, "no_route"),
     ({"slippage_tolerance": 0}, 1012, "bad_slippage_tolerance"),
     ({"slippage_tolerance": 1_000_000}, 1012, "bad_slippage_tolerance"),
-    ({"slippage_tolerance": 2**32 - 1}, 1012, "bad_slippage_tolerance"),
     ({"slippage_tolerance": 999_999}, 1012, "slippage_too_high"),
     ({"amt": 1}, 500, "amount_too_small"),
     ({"amt": 5_000_000_000_001}, 1005, "inbound_limit"),
     ({"usr_addr": BLOCKED}, 1015, "address_blocked"),
-    ({"usr_addr": BLOCKED.upper()}, 1015, "address_blocked"),
     ({"usr_addr": BLOCKED.lower(), "src_chain_id": 56}, 1015, "address_blocked"),
 ]
 

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.api.malformed import queries
-from tests.api.shapes import ESTIMATE, STATUS, assert_refused
+from tests.api.shapes import ESTIMATE, assert_refused
 from tests.api.world import BLOCKED
 
 FORM = "application/x-www-form-urlencoded"
@@ -27,7 +27,8 @@ GOOD: dict[str, Any] = {
     "slippage_tolerance": 3000,
 }
 WRONG_TYPES: tuple[Any, ...] = ({}, [], ["1"], -1, 1.5, True, None, "")
-NOT_READ = [query for path, query, _ in queries() if path == ESTIMATE]
+NOT_READ = [query for path, query, _ in queries() if path == ESTIMATE][::6]
+"""A sixth: both are read by the same code, each value of a query is in test_malformed.py."""
 
 
 def same(one: TestResponse, other: TestResponse) -> None:
@@ -148,10 +149,3 @@ def test_estimate_post_ignores_query_string(client: FlaskClient) -> None:
     same(client.post(f"{ESTIMATE}?amt=0&src_chain_id=1&src_chain_id=x", json=GOOD), fields)
     response = client.post(f"{ESTIMATE}?{urlencode(GOOD)}", json={})
     assert_refused(response, 400, "bad_request", ESTIMATE)
-
-
-def test_status_request_ignores_unknown_members(client: FlaskClient) -> None:
-    known = {"transfer_id": "0" * 64}
-    for unknown in ({"\0": 1}, {"x": "\0"}, {"x": {"\0": ["\0"]}}):
-        response = client.post(STATUS, json=known | unknown)
-        assert_refused(response, 200, "transfer_not_found", STATUS)

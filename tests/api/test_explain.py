@@ -20,7 +20,7 @@ from app.http.application import part_of
 from app.network.services import NetworkSnapshots
 from tests.api.estimates import EXACT, QUERY
 from tests.api.explanations import explain
-from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
+from tests.api.shapes import ESTIMATE, EXPLAIN
 from tests.api.world import ADDRESS, BLOCKED, event, report_events
 from tests.applications import OpenApp
 
@@ -76,25 +76,6 @@ def test_refusal_names_check_and_remedy(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "check"),
-    [
-        ({"amt": "0"}, "amount"),
-        ({"amt": "1"}, "fees"),
-        ({"slippage_tolerance": 0}, "slippage_tolerance"),
-        ({"slippage_tolerance": 999_999}, "max_slippage"),
-        ({"dst_chain_id": 1}, "same_chain"),
-        ({"dst_chain_id": 9}, "chain_known"),
-        ({"dst_chain_id": 137}, "chain_enabled"),
-        ({"token_symbol": "WETH"}, "src_token"),
-        ({"dst_chain_id": 250}, "route"),
-        ({"is_pegged": "true"}, "route"),
-    ],
-)
-def test_refusals_are_explained(client: FlaskClient, changes: dict[str, Any], check: str) -> None:
-    assert explain(client, **changes)["refusal"]["check"] == check
-
-
-@pytest.mark.parametrize(
     ("changes", "caller"), [({"usr_addr": BLOCKED}, None), ({"usr_addr": ADDRESS}, BLOCKED_CALLER)]
 )
 def test_blocked_caller_gets_no_numbers(
@@ -140,16 +121,3 @@ def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask
     explained = counts(EXPLAIN)
     assert sorted(explained.values()) == [1, 1, 1, 2]
     assert explained == counts(ESTIMATE)
-
-
-def test_malformed_requests_are_refused(client: FlaskClient) -> None:
-    response = client.get(EXPLAIN, query_string=QUERY | {"amt": "1e6"})
-    assert assert_refused(response, 400, "bad_request", EXPLAIN).startswith("amt: ")
-    assert client.post(EXPLAIN, json=QUERY).status_code == 405
-
-
-@pytest.mark.parametrize("compat", [False, True])
-def test_tolerance_may_be_left_out_by_default(open_app: OpenApp, app: Flask, compat: bool) -> None:
-    query = {name: value for name, value in QUERY.items() if name != "slippage_tolerance"}
-    response = open_app(compat_clients=compat).test_client().get(EXPLAIN, query_string=query)
-    assert response.status_code == (200 if compat else 400)

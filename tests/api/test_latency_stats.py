@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,9 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.latency import services
-from app.latency.queries import counted_since
 from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
-from tests.api.world import configure, event, network, released, report_events, sent
+from tests.api.world import configure, network, released, report_events, sent
 from tests.applications import OpenApp
 
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
@@ -69,17 +67,6 @@ def test_latency_stats_filter_by_token(open_app: OpenApp) -> None:
     assert stats(client, token_symbol="USDT")["count"] == 1
 
 
-def test_busy_pair_has_shorter_window(
-    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "counted_since", partial(counted_since, most=2))
-    for number, minutes in enumerate((1, 2, 3, 4)):
-        pay(app, number, 10 * minutes, ago=timedelta(minutes=minutes))
-    found = stats(client, token_symbol="USDT")
-    assert (found["count"], found["window_seconds"], found["p99"]) == (2, 180, 20)
-    assert stats(client)["count"] == 4
-
-
 def test_unconfigured_token_is_not_read(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,11 +104,3 @@ def test_missing_figures_have_a_reason(
 def test_malformed_requests_are_refused(client: FlaskClient, query: str, text: str) -> None:
     response = client.get(f"{LATENCY_STATS}?{query}")
     assert assert_refused(response, 400, "bad_request", LATENCY_STATS).startswith(text)
-
-
-def test_own_events_count_at_once(app: Flask, client: FlaskClient) -> None:
-    pay(app, 1, 10)
-    assert stats(client)["count"] == 1
-    pay(app, 2, 20)
-    report_events(app, event("chain.reorged", timedelta(), chain_id=1, from_block=90))
-    assert stats(client)["count"] == 2

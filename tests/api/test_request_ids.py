@@ -169,19 +169,13 @@ class _Source:
         pass
 
 
-def test_delayed_answer_is_logged_when_complete() -> None:
+@pytest.mark.parametrize(("completes", "end"), [(True, (503, "unavailable")), (False, (LEFT, None))])
+def test_delayed_answer_is_logged_at_its_end(completes: bool, end: tuple[int, str | None]) -> None:
     logged_ends: list[tuple[int, str | None]] = []
     later = Later(_Source(), Headers(), log=lambda *end: logged_ends.append(end))
     next(later.steps)
     assert not logged_ends
-    assert isinstance(next(later.steps), Beginning)
+    if completes:
+        assert isinstance(next(later.steps), Beginning)
     later.close()
-    assert logged_ends == [(503, "unavailable")]
-
-
-def test_client_leaving_early_is_logged() -> None:
-    logged_ends: list[tuple[int, str | None]] = []
-    later = Later(_Source(), Headers(), log=lambda *end: logged_ends.append(end))
-    next(later.steps)
-    later.close()
-    assert logged_ends == [(LEFT, None)]
+    assert logged_ends == [end]

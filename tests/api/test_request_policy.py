@@ -21,7 +21,6 @@ from tests.api.shapes import (
     STATUSES,
     assert_refused,
 )
-from tests.api.world import configure
 
 PAIR = {"src_chain_id": 1, "dst_chain_id": 56}
 ORIGIN = {"Origin": "https://wallet.example"}
@@ -123,21 +122,6 @@ def get_from(app: Flask, peer: str, path: str = LATENCY, **headers: str) -> Any:
     return app.test_client().get(path, environ_overrides={"REMOTE_ADDR": peer}, headers=names)
 
 
-def test_rate_limit(open_app: Any) -> None:
-    app: Flask = open_app(rate_limit="2/minute")
-    configure(app)
-    statuses = [get_from(app, "198.51.100.7").status_code for _ in range(2)]
-    assert statuses == [400, 400]
-    response = get_from(app, "198.51.100.7")
-    assert_refused(response, 429, "rate_limited", LATENCY)
-    assert 1 <= int(response.headers["Retry-After"]) <= 60
-    assert response.headers["Access-Control-Allow-Origin"] == "*"
-    # Counted over all operations of one caller together; others are not slowed down.
-    other = app.test_client().post("/v1/getTransferStatus", environ_overrides={"REMOTE_ADDR": "198.51.100.7"})
-    assert_refused(other, 429, "rate_limited", STATUS)
-    assert get_from(app, "198.51.100.8").status_code == 400
-
-
 def test_health_documents_preflights_are_unlimited(open_app: Any) -> None:
     app: Flask = open_app(rate_limit="1/minute")
     for _ in range(3):
@@ -173,11 +157,3 @@ def test_head_is_get_without_a_body(client: FlaskClient) -> None:
     assert response.status_code == 200
     assert response.get_data() == b""
     assert response.headers["X-Gateway-Reason"] == "no_latency_data"
-
-
-def test_v1_answers_like_v2(client: FlaskClient) -> None:
-    for prefix in ("/v1", "/v2"):
-        response = client.get(prefix + LATENCY[3:], query_string=PAIR)
-        assert_refused(response, 200, "no_latency_data", LATENCY)
-        response = client.post(prefix + STATUS[3:], json={"transfer_id": "0" * 64})
-        assert_refused(response, 200, "transfer_not_found", STATUS)

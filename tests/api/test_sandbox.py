@@ -73,6 +73,7 @@ def test_sandbox_has_every_status_and_reason(client: FlaskClient) -> None:
     assert reasons == {XferStatus.UNKNOWN, *(reason for reason in XferStatus if reason.is_bad)}
 
 
+@pytest.mark.one_database  # signatures and hashes
 @pytest.mark.parametrize(
     ("variant", "kind", "symbol"),
     [(0, SendKind.POOL, None), (2, SendKind.DEPOSIT, "AI"), (3, SendKind.BURN, "AI")],

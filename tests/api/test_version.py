@@ -34,21 +34,9 @@ def test_version_is_answered(app: Flask, open_app: OpenApp) -> None:
     assert response.get_json() == answer | {"commit": None}
     assert response.headers["Cache-Control"] == "no-store"
     assert open_app(build_commit=COMMIT).test_client().get(PATH).get_json() == answer | {"commit": COMMIT}
-
-
-def test_internal_process_reports_version(open_app: OpenApp) -> None:
     assert open_app(doors=("ingest",)).test_client().get(PATH).get_json()["version"] == VERSION
-
-
-def test_version_is_not_limited(open_app: OpenApp) -> None:
-    client = open_app(rate_limit="1/hour").test_client()
-    assert [client.get(PATH).status_code for _ in range(3)] == [200] * 3
-
-
-def test_version_by_post_is_refused(app: Flask) -> None:
-    refused = app.test_client().post(PATH)
-    assert refused.status_code == 405
-    assert set(refused.get_json()) == {"err", "version", "commit", "schema", "api_versions"}
+    limited = open_app(rate_limit="1/hour").test_client()
+    assert [limited.get(PATH).status_code for _ in range(3)] == [200] * 3
 
 
 def test_version_command_prints_commit_and_schema(open_app: OpenApp) -> None:

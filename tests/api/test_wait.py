@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -25,6 +24,7 @@ from tests.api.shapes import STATUS, WAIT, assert_refused
 from tests.api.world import configure, event, released, report_events, sent
 from tests.applications import OpenApp
 from tests.refunds import requesting
+from tests.timer import eventually
 
 ID = "0x" + "5a" * 32
 OTHER = "0x" + "a5" * 32
@@ -62,7 +62,7 @@ def in_background(app: Flask) -> Any:
             waiting = part_of(app, Waiting)
             before = len(waiting)
             pending = threads.submit(wait_for, app, **query)
-            until_true(lambda: len(waiting) > before or pending.done())
+            eventually(lambda: len(waiting) > before or pending.done())
             return pending
 
         yield start
@@ -72,13 +72,6 @@ def test_answer_that_comes_later_names_what_was_ignored(app: Flask) -> None:
     answer = wait_for(app, after_status=SUBMITTING, timeout=1, until="5")
     assert answer.get_json()["status"] == SUBMITTING
     assert answer.headers["X-Gateway-Ignored"] == "until"
-
-
-def until_true(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_other_status_is_answered_at_once(app: Flask) -> None:
@@ -221,7 +214,7 @@ def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
     waiting = part_of(app, Waiting)
     with ThreadPoolExecutor() as threads:
         pending = threads.submit(wait_for, app, after_status=SUBMITTING)
-        until_true(lambda: len(waiting) == 1)
+        eventually(lambda: len(waiting) == 1)
         refused = from_address(app, "192.0.2.1", after_status=SUBMITTING)
         assert_refused(refused, 503, "wait_busy", STATUS)
         assert refused.headers["Retry-After"] == "5"
@@ -246,7 +239,7 @@ def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
         places = [
             threads.submit(from_address, app, f"2001:db8:0:a::{n}", after_status=SUBMITTING) for n in (1, 2)
         ]
-        until_true(lambda: len(waiting) == 2)
+        eventually(lambda: len(waiting) == 2)
         for path, shape in ((WAIT, STATUS), (EVENTS, None)):
             refused = from_address(app, "2001:db8:0:a:ffff::9", path, after_status=SUBMITTING)
             msg = assert_refused(refused, 429, "rate_limited", shape)
@@ -257,7 +250,7 @@ def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
         assert from_address(app, "2001:db8:0:a::3").status_code == 200  # this one is answered at once
         for address in ("2001:db8:0:b::1", "192.0.2.1", "192.0.2.2"):
             places.append(threads.submit(from_address, app, address, after_status=SUBMITTING))
-        until_true(lambda: len(waiting) == 5)
+        eventually(lambda: len(waiting) == 5)
         report_events(app, released(ID, timedelta(seconds=5)))
         assert [place.result(timeout=5).status_code for place in places] == [200] * 5
     again = from_address(app, "2001:db8:0:a::1", after_status=COMPLETED, timeout=1)

@@ -137,8 +137,6 @@ def test_webhooks_require_their_scope(app: Flask, database: Database) -> None:
     [
         ({}, "url: is missing"),
         ({"url": "http://hooks.example/", "transfer_ids": [ID]}, "url: must begin with https"),
-        ({"url": "https://[::ffff:7f00:1]/", "transfer_ids": [ID]}, "url: cannot be sent to"),
-        ({"url": "https://168.63.129.16/", "transfer_ids": [ID]}, "url: cannot be sent to"),
         ({"url": "https://user@hooks.example/", "transfer_ids": [ID]}, "url: must be a URL"),
         ({"url": URL}, "accounts: name accounts or transfers"),
         ({"url": URL, "transfer_ids": ["0x12"]}, "transfer_ids: number 1 must be"),
@@ -148,15 +146,10 @@ def test_webhooks_require_their_scope(app: Flask, database: Database) -> None:
             ({"url": URL, "accounts": [none]}, "accounts: number 1 must be an address: 0x and 40 hex digits")
             for none in (
                 "0xab",
-                "0x" + "ab" * 19 + "a",
                 "0x" + "ab" * 21,
                 "0x" + "zz" * 20,
                 "alice.eth",
-                "alice@example.org",
                 f" 0x{'ab' * 20}",
-                "0x",
-                "vitalik",
-                "1",
                 "0x" + "ab" * 20 + ",0x" + "cd" * 20,
             )
         ),

@@ -110,5 +110,10 @@ def pair(org: int, pegged: int, symbol: str, deposit: str, burn: str, **changes:
     return row | changes
 
 
+def block(src: int, dst: int, symbol: str = "USDT", *, both: bool = False, **changes: Any) -> Document:
+    row = {"symbol": symbol, "src_chain_id": src, "dst_chain_id": dst, "both_directions": both, "reason": ""}
+    return row | changes
+
+
 def validator(chain_id: int, signer: str, power: str) -> Document:
     return {"chain_id": chain_id, "signer": signer, "power": power}

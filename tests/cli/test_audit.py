@@ -126,16 +126,6 @@ def test_audit_export_reports_archive_during_export(app: Flask, monkeypatch: pyt
     assert (ended.exit_code, ended.stdout, ended.stderr) == (1, "{}\n", "Error: records were archived\n")
 
 
-def test_invalid_head_time_or_record_is_reported(app: Flask) -> None:
-    assert run(app, "audit", "verify", "--head", "1:abc").exit_code == 2
-    assert run(app, "audit", "list", "--since", "yesterday").exit_code == 2
-    missing = run(app, "audit", "show", "1")
-    assert (missing.exit_code, missing.stderr) == (
-        1,
-        "Error: there is no record 1; flask --app wsgi audit list shows the newest\n",
-    )
-
-
 def test_record_cannot_steer_the_terminal(app: Flask, audited: Audited) -> None:
     record_separately(*audited, Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
     for command in (("list",), ("show", "1")):

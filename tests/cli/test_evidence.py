@@ -115,14 +115,6 @@ def test_unknown_transfer_is_reported(sandbox: Flask) -> None:
     assert "transfer not found; newest events: " in unknown.stderr
 
 
-def test_transfer_without_a_database(tmp_path: Path) -> None:
-    for url in ("postgresql+psycopg://nobody@127.0.0.1:1/none", f"sqlite:///{tmp_path}/empty.db"):
-        result = runner(create_app(make_settings(url)))(COMPLETED)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert "database" in result.stderr
-        assert len(result.stderr.splitlines()) == 1
-
-
 def test_page_shows_what_is_printed(sandbox: Flask) -> None:
     command, printed = (block.code for block in RUN)
     result = sandbox.test_cli_runner().invoke(args=command.removeprefix("flask --app wsgi ").split())

@@ -157,13 +157,6 @@ def test_lost_second_factor_is_reset_entirely(app: Flask, database: Database, au
     assert verify_audit(*audited).fault is None
 
 
-def test_last_administrator_is_not_disabled(app: Flask) -> None:
-    run(app, "create", "a@example.org", "--role", "admin")
-    refused = run(app, "disable", "a@example.org")
-    assert refused.exit_code == 1
-    assert "last administrator" in refused.output
-
-
 @pytest.mark.parametrize("command", ["disable", "enable", "new-password", "reset-second-factor"])
 def test_unknown_account_is_refused(app: Flask, command: str) -> None:
     refused = run(app, command, "nobody@example.org")

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +15,7 @@ import pytest
 
 from app.db.database import CachedReads
 from app.db.writes import Writes
-from tests.timer import Timer
+from tests.timer import Timer, eventually
 
 CALLERS = 50
 
@@ -143,21 +142,12 @@ def waiting(cache: CachedReads, *, of: int) -> bool:
     return len(reading.outcome._condition._waiters) >= of  # type: ignore[attr-defined]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    for _ in range(2000):
-        if condition():
-            return
-        pause.wait(0.01)
-    raise AssertionError("did not happen")
-
-
 def test_fifty_threads_read_once(cache: CachedReads, timer: Timer) -> None:
     held = Held(ends=["answer"])
     with ThreadPoolExecutor(CALLERS) as pool:
         calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(cache, of=CALLERS - 1))
+        eventually(lambda: waiting(cache, of=CALLERS - 1))
         timer.now += 60  # they called in time, however long it takes
         held.let_go.set()
         assert {each.result(20)[0] for each in calls} == {"answer"}
@@ -192,7 +182,7 @@ def test_cache_shares_error_but_does_not_store_it(cache: CachedReads) -> None:
     with ThreadPoolExecutor(CALLERS) as pool:
         calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(cache, of=CALLERS - 1))
+        eventually(lambda: waiting(cache, of=CALLERS - 1))
         held.let_go.set()
         errors = [each.exception(20) for each in calls]
     assert held.reads == 1
@@ -207,7 +197,7 @@ def test_another_reads_when_a_reader_is_stopped(cache: CachedReads) -> None:
     with ThreadPoolExecutor(CALLERS) as pool:
         calls = [pool.submit(cache.run_read, "a", held) for _ in range(CALLERS)]
         held.entered.acquire()
-        until(lambda: waiting(cache, of=CALLERS - 1))
+        eventually(lambda: waiting(cache, of=CALLERS - 1))
         held.let_go.set()
         ends = [each.exception(20) or each.result()[0] for each in calls]
     assert sorted(type(end).__name__ for end in ends) == ["Stopped"] * 2 + ["str"] * (CALLERS - 2)

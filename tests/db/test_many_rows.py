@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, select
+from sqlalchemy import select
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
 from app.db.database import Database
@@ -16,6 +14,7 @@ from app.db.engine import writing
 from app.db.upserts import ROWS_AT_ONCE, add_up, append, delete_rows, upsert
 from app.latency.models import LatencyCount
 from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
+from tests.steps import statements
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 LAST = 2**63 - 1
@@ -60,21 +59,6 @@ def rows_of(database: Database, model: Any, *columns: str) -> list[tuple[Any, ..
     with database.engine.connect() as connection:
         found = connection.execute(select(*(table.c[name] for name in columns)).order_by(*table.primary_key))
         return [tuple(row) for row in found]
-
-
-@contextmanager
-def executed(engine: Engine) -> Iterator[list[str]]:
-    """The statements that are executed in the block."""
-    seen: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield seen
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
 
 
 def test_appended_rows_have_their_values(database: Database) -> None:
@@ -122,9 +106,9 @@ def test_long_text_is_never_cut(write: Any, database: Database) -> None:
 
 def test_listeners_see_appended_rows(database: Database) -> None:
     engine = database.engine
-    with executed(engine) as statements, writing(engine) as connection:
+    with statements(engine) as executed, writing(engine) as connection:
         append(connection, Event, [log_row(n) for n in range(1, 50)])
-    assert len([statement for statement in statements if " events " in statement]) == 1
+    assert len([statement for statement in executed if " events " in statement]) == 1
 
 
 def test_upsert_updates_present_and_inserts_new_rows(database: Database) -> None:

@@ -242,16 +242,6 @@ class TestPegged:
             assert (answer.max_slippage, answer.bridge_rate) == (0, 1)
             assert answer.slippage_tolerance == tolerance
 
-    @pytest.mark.parametrize(
-        "kind", [BridgeType.DEPOSIT_MINT, BridgeType.BURN_WITHDRAW, BridgeType.BURN_MINT]
-    )
-    def test_it_pays_the_pairs_fees(self, kind):
-        answer = estimate(pegged(kind))
-        assert answer.bridge_type is kind
-        assert answer.eq_value_token_amt == 10**19
-        assert (answer.perc_fee, answer.base_fee) == (10**19 * 500 // 10**6, 10**15)
-        assert answer.estimated_receive_amt == 10**19 - 10**19 * 500 // 10**6 - 10**15
-
     def test_pair_is_used_unless_pool_is_requested(self):
         both = replace(usdt(), pegged=PeggedTerms(BridgeType.DEPOSIT_MINT))
         assert estimate(both).bridge_type is BridgeType.DEPOSIT_MINT

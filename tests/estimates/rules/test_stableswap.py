@@ -62,15 +62,6 @@ def test_against_the_closed_solution(pool, amp, share):
         assert least - 2 <= swap_output(x, y, d, amp, dx) <= max(most, 0) + 2
 
 
-@given(pools(lean=20), amplifications, st.integers(1, 10**6))
-def test_balanced_pools_are_nearly_exact(pool, amp, share):
-    x, y = pool
-    dx = x * share // 10**6 + 1
-    with precision:
-        true = y - exact_y(x + dx, exact_d(x, y, amp), amp) - 1
-        assert abs(swap_output(x, y, invariant(x, y, amp), amp, dx) - max(true, 0)) <= 4
-
-
 @given(sides, sides, amplifications, st.integers(0, 2 * HUGE))
 def test_the_second_iteration_agrees(x, y, amp, dx):
     try:

@@ -24,7 +24,6 @@ from tests.network.services.network_kit import changed, text
 
 NOON = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
 USDT = 10**6
-FIXED_FEE = 605437528092011966
 
 
 def query(**changes: Any) -> EstimateRequest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -17,13 +16,11 @@ from app.network.document import import_network
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.values.codes import BridgeType
-from app.values.errors import Unavailable
 from app.values.times import Epoch
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.estimates.rules.estimate_cases import pool_with
 from tests.estimates.services.estimate_kit import (
-    FIXED_FEE,
     NOON,
     answer,
     celr,
@@ -36,15 +33,6 @@ from tests.estimates.services.estimate_kit import (
 )
 from tests.network.services.network_kit import network, text
 from tests.steps import statements
-
-
-def test_configured_terms_price_a_pool_transfer(app: Flask) -> None:
-    estimate = answer(app)
-    assert estimate.bridge_type is BridgeType.POOL
-    assert estimate.eq_value_token_amt == 100_000_100 * 10**12
-    assert estimate.perc_fee == 100_000_100 * 10**12 * 400 // 10**6
-    assert estimate.estimated_receive_amt == estimate.eq_value_token_amt - estimate.perc_fee - FIXED_FEE
-    assert estimate.slippage_tolerance == 5000
 
 
 def test_chain_minimum_and_destination_gas_count(app: Flask, editing: Editing) -> None:
@@ -160,13 +148,3 @@ def test_estimate_reads_facts_by_one_statement(app: Flask, database: Database, e
         with pytest.raises(EstimateRefused):
             answer(app, query(dst_chain_id=10**6))
         assert executed == []
-
-
-def test_an_old_configuration_is_no_estimate(app: Flask, database: Database) -> None:
-    class Lost(NetworkSnapshots):
-        def current(self) -> Any:
-            raise Unavailable("lost")
-
-    add_part(app, SnapshotSource, Lost(database.engine, 0))
-    with pytest.raises(Unavailable):
-        answer(app)

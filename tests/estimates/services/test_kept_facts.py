@@ -6,18 +6,14 @@ Two apps on one database, each with its own engines and its own memory, are two 
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
-from sqlalchemy import Engine, event
 
 from app.db.database import CachedReads, Database
 from app.db.engine import writing
@@ -37,38 +33,17 @@ from tests.estimates.services.estimate_kit import NOON, USDT, answer, celr, conf
 from tests.estimates.services.two_processes import TwoProcesses
 from tests.feed.services.world import fill_network, forget_events
 from tests.network.services.network_kit import network, text
-from tests.timer import Timer
+from tests.steps import statements
+from tests.timer import Timer, eventually
 
 AGE = 1.0
 DEFAULT_AGE = Settings().config_max_age_seconds
-CALLERS = 50
 
 moves = st.one_of(
     st.tuples(st.just("write"), st.integers(0, 1), st.integers(1, 10**30)),
     st.tuples(st.just("read"), st.integers(0, 1)),
     st.tuples(st.just("wait"), st.sampled_from([0.0, 0.4, 0.999, 1.0, 60.5])),
 )
-
-
-class Statements:
-    """Statements that an engine was given."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.seen: list[str] = []
-        self.engine = engine
-        event.listen(self.engine, "before_cursor_execute", self._note)
-
-    def _note(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        self.seen.append(statement)
-
-    def taken(self) -> int:
-        """How many of them read facts since it was last called."""
-        number = sum("pool_counters" in statement for statement in self.seen)
-        self.seen.clear()
-        return number
-
-    def end(self) -> None:
-        event.remove(self.engine, "before_cursor_execute", self._note)
 
 
 @pytest.fixture
@@ -86,12 +61,23 @@ def timer(database: Database) -> Timer:
     return timer
 
 
+class Reads:
+    """Statements of the application."""
+
+    def __init__(self, executed: list[str]) -> None:
+        self._executed = executed
+
+    def taken(self) -> int:
+        """How many of them read facts since it was last called."""
+        number = sum("pool_counters" in statement for statement in self._executed)
+        self._executed.clear()
+        return number
+
+
 @pytest.fixture
-def statements(database: Database) -> Any:
-    """What the application reads."""
-    statements = Statements(database.reads)
-    yield statements
-    statements.end()
+def reads(database: Database) -> Iterator[Reads]:
+    with statements(database.reads) as executed:
+        yield Reads(executed)
 
 
 def test_no_answer_has_stale_facts(open_app: OpenApp, shared_database: SharedDatabase) -> None:
@@ -112,19 +98,6 @@ def test_no_answer_has_stale_facts(open_app: OpenApp, shared_database: SharedDat
     hold()
 
 
-def test_other_process_change_counts_after_age(open_app: OpenApp, shared_database: SharedDatabase) -> None:
-    apps = open_app(), open_app()
-    fill_network(shared_database, part_of(apps[0], Database).engine)
-    both = TwoProcesses(apps, AGE)
-    assert both.read(0) == 0
-    both.wait(0.9)
-    both.write(1, 5)
-    assert both.read(0) == pytest.approx(0.9)  # the old ones, of which it has read
-    assert both.read(1) == 0
-    both.wait(0.1)
-    assert both.read(0) == 0
-
-
 @pytest.mark.parametrize("epoch_seconds", [60, 2])
 def test_ended_epoch_volume_is_not_reused(
     open_app: OpenApp, shared_database: SharedDatabase, epoch_seconds: int
@@ -141,24 +114,22 @@ def test_ended_epoch_volume_is_not_reused(
 
 
 def test_routes_are_cached_separately(
-    app: Flask, database: Database, snapshots: SnapshotSource, statements: Statements
+    app: Flask, database: Database, snapshots: SnapshotSource, reads: Reads
 ) -> None:
     for _ in range(3):
         answer(app)
         estimate_inputs(database, snapshots, query(src_chain_id=56, dst_chain_id=1), (), None)
-    assert statements.taken() == 2
+    assert reads.taken() == 2
 
 
-def test_amounts_share_what_was_read(app: Flask, statements: Statements) -> None:
+def test_amounts_share_what_was_read(app: Flask, reads: Reads) -> None:
     assert len({answer(app, query(amt=amt * USDT)).eq_value_token_amt for amt in range(90, 99)}) == 9
-    assert statements.taken() == 1
+    assert reads.taken() == 1
 
 
-def test_pegged_transfer_reads_no_facts(
-    database: Database, snapshots: SnapshotSource, statements: Statements
-) -> None:
+def test_pegged_transfer_reads_no_facts(database: Database, snapshots: SnapshotSource, reads: Reads) -> None:
     assert estimate_inputs(database, snapshots, celr(1, 56), (), None).facts_age is None
-    assert statements.taken() == 0
+    assert reads.taken() == 0
 
 
 def test_writes_renew_each_part_of_facts(
@@ -177,7 +148,7 @@ def test_writes_renew_each_part_of_facts(
 @pytest.mark.parametrize("engine", ["engine", "feed"])
 @pytest.mark.parametrize("fails", [False, True])
 def test_every_transaction_end_drops_facts(
-    app: Flask, database: Database, statements: Statements, engine: str, fails: bool
+    app: Flask, database: Database, reads: Reads, engine: str, fails: bool
 ) -> None:
     """Of both engines that write: one that is reported as failed may be committed, too."""
     answer(app)
@@ -188,66 +159,20 @@ def test_every_transaction_end_drops_facts(
     except ZeroDivisionError:
         pass
     answer(app)
-    assert statements.taken() == 2
+    assert reads.taken() == 2
 
 
 def test_token_bound_uses_cached_facts(
-    database: Database, snapshots: SnapshotSource, editing: Editing, statements: Statements, timer: Timer
+    database: Database, snapshots: SnapshotSource, editing: Editing, reads: Reads, timer: Timer
 ) -> None:
     address = "0x" + "11" * 20
     configure(editing, "tokens.0.address", address)  # of USDT alone
     for _ in range(2):
         token_bound(database, snapshots, ChainId(1), address)
-    assert statements.taken() == 1
+    assert reads.taken() == 1
     timer.now += AGE
     token_bound(database, snapshots, ChainId(1), address)
-    assert statements.taken() == 1
-
-
-def test_an_age_of_0_reads_every_time(
-    database: Database, snapshots: SnapshotSource, statements: Statements
-) -> None:
-    database = replace(database, cached=CachedReads(0, writes_of(database.engine)))
-    for _ in range(3):
-        assert estimate_inputs(database, snapshots, query(), (), None).facts_age is not None
-    assert statements.taken() == 3
-
-
-def test_age_of_facts_is_returned(database: Database, snapshots: SnapshotSource, timer: Timer) -> None:
-    ages = []
-    for _ in range(3):
-        ages.append(estimate_inputs(database, snapshots, query(), (), None).facts_age)
-        timer.now += 0.5
-    assert ages == [0, 0.5, 0]
-
-
-def test_concurrent_estimates_share_one_statement(
-    app: Flask, database: Database, statements: Statements
-) -> None:
-    run_read, all_here = database.public.run_read, threading.Barrier(CALLERS, timeout=30)
-
-    class Slow:
-        def run_read(self, *arguments: Any) -> Any:
-            time.sleep(0.2)
-            return run_read(*arguments)
-
-    change_part(app, Database, public=Slow())
-
-    def one() -> Any:
-        all_here.wait()
-        return answer(app)
-
-    with ThreadPoolExecutor(CALLERS) as pool:
-        answers = [each.result(30) for each in [pool.submit(one) for _ in range(CALLERS)]]
-    assert len(set(answers)) == 1
-    assert statements.taken() == 1
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "did not happen"
-        time.sleep(0.02)
+    assert reads.taken() == 1
 
 
 def test_configuration_is_cached_for_one_second(open_app: OpenApp) -> None:

@@ -14,31 +14,22 @@ BLOCK = BlockNumber(100)
 @pytest.mark.parametrize(
     ("head", "finalized", "finality", "block_delay", "final"),
     [
-        # without a finality of its own: block_delay blocks deep
-        (111, None, None, 12, False),
+        (111, None, None, 12, False),  # without a finality of its own: block_delay blocks deep
         (112, None, None, 12, True),
-        # no delay
-        (100, None, None, 0, True),
+        (100, None, None, 0, True),  # no delay
         (99, None, None, 0, False),
-        # a finality of blocks
-        (131, None, 32, 12, False),
+        (131, None, 32, 12, False),  # a finality of blocks
         (132, None, 32, 12, True),
-        # final at once
-        (100, None, 0, 12, True),
-        # the node's finalized block, however deep
-        (10_000, 99, FINALIZED, 12, False),
+        (100, None, 0, 12, True),  # final at once
+        (10_000, 99, FINALIZED, 12, False),  # the node's finalized block, however deep
         (101, 100, FINALIZED, 12, True),
-        # no finalized block is known: block_delay
-        (111, None, FINALIZED, 12, False),
+        (111, None, FINALIZED, 12, False),  # no finalized block is known: block_delay
         (112, None, FINALIZED, 12, True),
-        # a finalized block that does not count
-        (112, 99, None, 12, True),
-        # the head is not known
-        (None, None, None, 12, False),
+        (112, 99, None, 12, True),  # a finalized block that does not count
+        (None, None, None, 12, False),  # the head is not known
         (None, None, 0, 12, False),
         (None, None, FINALIZED, 12, False),
-        # an unknown chain
-        (10_000, None, None, None, False),
+        (10_000, None, None, None, False),  # an unknown chain
     ],
 )
 def test_chain_decides_when_block_is_final(

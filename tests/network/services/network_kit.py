@@ -67,15 +67,7 @@ def network() -> Document:
         tokens=[token(c) for c in (1, 10, 56)] + [token(c, "CELR", 18) for c in (1, 10, 56)],
         pools=[pool(1), pool(10), pool(56, added="5000000000000000000000000")],
         routes=[route(1, 56), route(56, 1), route(1, 10, {"model": "stableswap", "amplification": 200})],
-        route_blocks=[
-            {
-                "symbol": "USDT",
-                "src_chain_id": 10,
-                "dst_chain_id": 56,
-                "both_directions": True,
-                "reason": "audit",
-            }
-        ],
+        route_blocks=[build.block(10, 56, both=True, reason="audit")],
         pegged_pairs=[pair(1, 10), pair(1, 56)],
         blocked_addresses=[
             {"address": VILLAIN, "reason": "sanctions list", "source": "", "expires_at": None}

@@ -27,7 +27,7 @@ from app.values.errors import Unavailable
 from tests.actors import TESTER
 from tests.applications import Editing
 from tests.network.services.network_kit import ETHEREUM, changed, text
-from tests.timer import Timer
+from tests.timer import Timer, eventually
 
 MAX_AGE = 1.0
 AT_ONCE = 0.5
@@ -87,13 +87,6 @@ def snapshots(database: Database, loads: Loads, timer: Timer) -> NetworkSnapshot
 
 def renewal_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "network"]
-
-
-def eventually(happens: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not happens():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
 
 
 def seconds_of(read: Callable[[], object]) -> float:
@@ -171,10 +164,6 @@ def test_unused_view_is_not_renewed(snapshots: NetworkSnapshots, loads: Loads, t
 def test_without_an_allowed_age_no_thread_runs(database: Database) -> None:
     NetworkSnapshots(database.engine, max_age_seconds=0, in_background=True).current()
     assert not renewal_threads()
-
-
-def test_renewal_thread_is_daemon(snapshots: NetworkSnapshots) -> None:
-    assert [thread.daemon for thread in renewal_threads()] == [True]
 
 
 def test_forked_process_starts_own_renewal_thread(snapshots: NetworkSnapshots, loads: Loads) -> None:

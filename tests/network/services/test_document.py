@@ -16,15 +16,17 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.http.application import part_of
 from app.network import changes
-from app.network.document import ImportResult, NetworkRefused, export_network, import_network
+from app.network.document import ImportResult, NetworkRefused, import_network
 from app.network.models import NetworkPart, Route
-from app.network.queries import load_versions
 from app.transfers.models import Transfer
 from tests.actors import TESTER
 from tests.applications import Editing, OpenApp, editing_of
-from tests.network.services.network_kit import CONTRACT, VAULT, VILLAIN, changed, network, text
+from tests.network.services.edits.kit import document as exported
+from tests.network.services.edits.kit import versions
+from tests.network.services.network_kit import CONTRACT, SIGNERS, VAULT, VILLAIN, changed, network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SOME_DAY = "2030-01-01T00:00:00Z"
 ALL_PARTS = {"core", "blocked_addresses", "blocked_networks", "validators"}
 
 
@@ -34,20 +36,10 @@ def import_at(now: datetime, editing: Editing, document: dict[str, Any]) -> Impo
     return import_network(later, audit_keys, two_persons, text(document), actor=TESTER)
 
 
-def versions(database: Database) -> dict[str, int]:
-    with reading(database.engine) as connection:
-        return {part: at.version for part, at in load_versions(connection).items()}
-
-
 def fee_ages(database: Database) -> dict[tuple[int, int], datetime]:
     with reading(database.engine) as connection:
         rows = connection.execute(select(Route.src_chain_id, Route.dst_chain_id, Route.base_fee_changed_at))
         return {(row.src_chain_id, row.dst_chain_id): row.base_fee_changed_at for row in rows}
-
-
-def exported(database: Database) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(export_network(database))
-    return document
 
 
 def add_transfer(database: Database, src: int | None, dst: int | None, symbol: str | None = "USDT") -> None:
@@ -110,39 +102,19 @@ def test_other_spelling_changes_nothing(database: Database, editing: Editing) ->
     [
         ("chains.0.name", "Main", "core", 'change chain 1: name from "Ethereum" to "Main"'),
         ("pools.0.epoch_cap", "5", "core", 'change pool of USDT on chain 1: epoch_cap from null to "5"'),
-        (
-            "routes.0.base_fee",
-            "5",
-            "core",
-            'change route of USDT from 1 to 56: base_fee from "605437528092011966" to "5"',
-        ),
+        ("routes.0.base_fee", "5", "core", 'change route of USDT from 1 to 56: base_fee from "6054'),
         ("routes.2.rate.amplification", 9, "core", "change route of USDT from 1 to 10: rate from"),
-        (
-            "route_blocks.0.both_directions",
-            False,
-            "core",
-            "change block of USDT from 10 to 56: both_directions from true to false",
-        ),
+        ("route_blocks.0.both_directions", False, "core", "change block of USDT from 10 to 56: both_"),
         ("pegged_pairs.0", ..., "core", "remove pegged pair of CELR, 1 to 10"),
-        (
-            "blocked_addresses.0.reason",
-            "",
-            "blocked_addresses",
-            f"change blocked address {VILLAIN}: reason from",
-        ),
+        ("blocked_addresses.0.reason", "", "blocked_addresses", f"change blocked address {VILLAIN}: reason"),
         ("blocked_networks.0", ..., "blocked_networks", "remove blocked network 203.0.113.0/24"),
         (
             "blocked_networks.1.expires_at",
-            "2030-01-01T00:00:00Z",
+            SOME_DAY,
             "blocked_networks",
-            "change blocked network 2001:db8::/32: expires_at from null",
+            "change blocked network 2001:db8::/32",
         ),
-        (
-            "validators.1.power",
-            "9",
-            "validators",
-            "change validator 0x00000000000000000000000000000000000000b2 of chain 1: power from",
-        ),
+        ("validators.1.power", "9", "validators", f"change validator {SIGNERS[1]} of chain 1: power from"),
     ],
 )
 def test_edit_is_reported_and_moves_one_part(
@@ -235,33 +207,13 @@ def without(document: dict[str, Any], chain_id: int, symbol: str | None = None) 
 
 
 DEPARTURES: list[tuple[str, Callable[[], dict[str, Any]], str]] = [
-    (
-        "chain as source",
-        lambda: without(network(), 1),
-        "chains: transfers use chain 1, so it cannot be removed",
-    ),
+    ("chain as source", lambda: without(network(), 1), "chains: transfers use chain 1, so it cannot"),
     ("chain as destination", lambda: without(network(), 56), "chains: transfers use chain 56"),
     ("token at the source", lambda: without(network(), 1, "USDT"), "tokens: transfers use USDT on chain 1"),
-    (
-        "token at the destination",
-        lambda: without(network(), 56, "USDT"),
-        "tokens: transfers use USDT on chain 56",
-    ),
-    (
-        "contract",
-        lambda: changed("chains.0.contract_addr", VAULT),
-        "chains[0].contract_addr: transfers use chain 1",
-    ),
-    (
-        "contract emptied",
-        lambda: changed("chains.2.contract_addr", ""),
-        "chains[2].contract_addr: transfers use",
-    ),
-    (
-        "address",
-        lambda: changed("tokens.0.address", VAULT),
-        "tokens[0].address: transfers use USDT on chain 1",
-    ),
+    ("token at the end", lambda: without(network(), 56, "USDT"), "tokens: transfers use USDT on chain 56"),
+    ("contract", lambda: changed("chains.0.contract_addr", VAULT), "chains[0].contract_addr: transfers use"),
+    ("no contract", lambda: changed("chains.2.contract_addr", ""), "chains[2].contract_addr: transfers use"),
+    ("address", lambda: changed("tokens.0.address", VAULT), "tokens[0].address: transfers use USDT on"),
     ("decimals", lambda: changed("tokens.2.decimal", 6), "tokens[2].decimal: transfers use USDT on chain 56"),
 ]
 

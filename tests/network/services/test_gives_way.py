@@ -47,6 +47,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     gc.enable()
 
 
+@pytest.mark.one_database  # work in Python
 def test_it_gives_way(
     turns: list[float], database: Database, two_persons: TwoPersons, editing: Editing
 ) -> None:

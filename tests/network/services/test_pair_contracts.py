@@ -138,6 +138,7 @@ GUARDED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_database  # test_what_no_open_transfer_uses_can_change reads the transfers of both
 @pytest.mark.parametrize(("send", "changes", "column"), GUARDED)
 def test_what_open_transfers_use_cannot_change(
     app: Flask,

@@ -36,7 +36,8 @@ from app.values.errors import Unavailable
 from app.values.identifiers import PoolKey, RouteKey
 from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
-from tests.applications import Editing, OpenApp, editing_of
+from tests.applications import Editing
+from tests.builders import network as build
 from tests.estimates.rules.estimate_cases import pool_with
 from tests.network.services import network_kit as kit
 from tests.network.services.network_kit import (
@@ -118,14 +119,6 @@ def test_newest_snapshot_ignores_allowed_age(database: Database, editing: Editin
     import_network(*editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     assert snapshots.current().terms.chains[ETHEREUM].name == "Ethereum", "within its age"
     assert snapshots.newest().terms.chains[ETHEREUM].name == "Main"
-
-
-def test_application_has_snapshot_source(open_app: OpenApp) -> None:
-    app = open_app()
-    snapshots = part_of(app, SnapshotSource)
-    assert snapshots.current().terms.chains == {}
-    import_network(*editing_of(app), text(network()), actor=TESTER)
-    assert set(snapshots.current().terms.chains) == {1, 10, 56}
 
 
 def test_unchanged_snapshot_renews_by_one_statement(
@@ -337,14 +330,7 @@ def test_direct_pair_precedes_burn_and_mint(editing: Editing, snapshots: Network
 
 
 def test_blocks_know_their_directions(editing: Editing, snapshots: NetworkSnapshots) -> None:
-    one_way = {
-        "symbol": "USDT",
-        "src_chain_id": 1,
-        "dst_chain_id": 56,
-        "both_directions": False,
-        "reason": "",
-    }
-    weaker = one_way | {"src_chain_id": 56, "dst_chain_id": 10}
+    one_way, weaker = build.block(1, 56), build.block(56, 10)
     import_network(
         *editing,
         text(network() | {"route_blocks": [weaker, *network()["route_blocks"], one_way]}),

@@ -14,6 +14,7 @@ from app.network.services import transfer_configs
 from app.network.snapshot import SnapshotSource
 from tests.actors import TESTER
 from tests.applications import Editing
+from tests.builders import network as build
 from tests.network.services.network_kit import changed, network, text
 
 RECORDED = json.loads(Path("tests/contract/vectors/transfer_configs_testnet.json").read_text())
@@ -37,31 +38,12 @@ def test_recorded_answer_is_reproduced(snapshots: SnapshotSource, editing: Editi
     assert {chain["disabled"] for chain in ours["chains"]} == {False}
 
 
-def test_an_empty_network_has_every_field(snapshots: SnapshotSource, editing: Editing) -> None:
-    import_network(*editing, b'{"version": 1}', actor=TESTER)
-    assert answer(snapshots) == {
-        "err": None,
-        "chains": [],
-        "chain_token": {},
-        "farming_reward_contract_addr": "",
-        "pegged_pair_configs": [],
-        "blocked_bridge_direct": [],
-        "redirect_to_aggregators_config": [],
-    }
-
-
 def test_limits_blocks_and_chains_without_tokens(snapshots: SnapshotSource, editing: Editing) -> None:
     configured = network()
     configured["chains"].append(configured["chains"][0] | {"id": 2**32 - 1, "name": "Last"})
     configured["chains"][2]["disabled"] = True
     configured["pools"][0] |= {"total_cap": str(2**256 - 1), "epoch_cap": "0"}
-    one_way = {
-        "symbol": "CELR",
-        "src_chain_id": 56,
-        "dst_chain_id": 1,
-        "both_directions": False,
-        "reason": "secret",
-    }
+    one_way = build.block(56, 1, "CELR", reason="secret")
     configured["route_blocks"].append(one_way)
     import_network(*editing, text(configured), actor=TESTER)
     ours = answer(snapshots)

@@ -36,14 +36,6 @@ def test_second_edit_shows_what_changed_meanwhile(
     assert [record.actor for record in records(database)] == [ALICE.name]
 
 
-def test_also_where_another_field_changed(database: Database, editing: Editing) -> None:
-    theirs = edited(database, "chains", 1, name="Mainnet")
-    save_edit(*editing, edited(database, "chains", 1, block_delay=20), actor=ALICE)
-    with pytest.raises(Conflict) as refused:
-        save_edit(*editing, theirs, actor=BOB)
-    assert [change.field for change in refused.value.meanwhile] == ["block_delay"]
-
-
 def test_what_changed_is_not_removed_unseen(database: Database, editing: Editing) -> None:
     theirs = removed(database, "route_blocks", "USDT", 10, 56)
     save_edit(*editing, edited(database, "route_blocks", "USDT", 10, 56, reason="hacked"), actor=ALICE)

@@ -19,7 +19,6 @@ from app.network.edits.plan import EDITABLE, Edit
 from app.network.edits.refusals import InUse, Invalid
 from app.network.edits.save import preview_edit, save_edit
 from app.network.sections import SECTIONS
-from app.network.snapshot import SnapshotSource
 from app.transfers.models import Anomaly
 from tests.applications import Editing
 from tests.network.services import network_kit as kit
@@ -283,13 +282,3 @@ def test_edit_validates_stored_events_again(database: Database, editing: Editing
 
 def test_what_is_gone_has_no_form(database: Database) -> None:
     assert show_row(database, "chains", 4711) is None
-
-
-def test_an_edit_is_live_in_every_worker(
-    database: Database, snapshots: SnapshotSource, editing: Editing
-) -> None:
-    """Each reads again what has another version; the test's own reads at once (max age 0)."""
-    assert not snapshots.current().terms.chains[kit.ETHEREUM].disabled
-    edit = edited(database, "chains", 1, disabled=True, disabled_reason="x")
-    save_edit(*editing, edit, actor=ALICE, typed="Ethereum")
-    assert snapshots.current().terms.chains[kit.ETHEREUM].disabled

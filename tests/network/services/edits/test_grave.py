@@ -13,7 +13,6 @@ from flask import Flask
 from app.accounts.rules.two_persons import TwoPersons
 from app.audit.previews import Preview, Severity
 from app.db.database import Database
-from app.estimates.models import PoolCounter, PoolVolume
 from app.http.application import part_of
 from app.network.document import export_network, import_network
 from app.network.edits.connect import opening_edits, opening_set
@@ -23,7 +22,7 @@ from app.network.edits.save import Command, preview_edit
 from tests.actors import TESTER
 from tests.applications import editing_of
 from tests.network.services import network_kit as kit
-from tests.network.services.edits.kit import NOON, edited, put, removed
+from tests.network.services.edits.kit import NOON, edited, removed
 from tests.network.services.edits.new_rows import NEW_ROWS
 from tests.network.services.edits.times import written
 
@@ -101,8 +100,6 @@ GRAVE: Final[list[tuple[str, Made, str | None]]] = [
     # Tokens and pools.
     ("are read with 18 decimals instead of 6", edit("tokens", 1, "USDT", decimal=18), None),
     ("clients see a new contract", edit("tokens", 1, "USDT", address=kit.VAULT), None),
-    ("is used already", edit("pools", 1, "USDT", total_cap="6000000000000"), None),
-    ("is used already", edit("pools", 1, "USDT", epoch_cap="7000000"), None),
     # Chains, and who signs for them.
     ("wait 60 blocks instead of 12", edit("chains", 1, block_delay=60), None),
     ("wait 1 blocks instead of 12", edit("chains", 1, block_delay=1), None),
@@ -122,8 +119,6 @@ GRAVE: Final[list[tuple[str, Made, str | None]]] = [
 
 def test_high_impact_is_shown_and_confirmed(app: Flask) -> None:
     database = part_of(app, Database)
-    put(database, PoolCounter, chain_id=1, symbol="USDT", added=0, sent=10**12, relayed=0, withdrawn=0)
-    put(database, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
     for words, made, typed in GRAVE:
         preview = preview_edit(database, part_of(app, TwoPersons), made(database))
         assert any(words in text for text in grave(preview)), (words, preview.effects)
@@ -146,11 +141,6 @@ AFTER: Final[list[tuple[str, dict[str, Any], Made]]] = [
         "no effect now",
         {"routes.0.pinned_base_fee": str(FEE), "routes.0.pinned_until": UNTIL},
         edit(*ROUTE, base_fee=str(FEE * 5)),
-    ),
-    (
-        "is no longer watched",
-        {"chains.0.watch_from_block": 7, "chains.0.rpc": ["RPC_URL_ETHEREUM"]},
-        edit("chains", 1, watch_from_block=None),
     ),
     (
         "has no nodes: it cannot be read",

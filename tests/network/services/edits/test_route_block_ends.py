@@ -16,14 +16,12 @@ from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.values.errors import GatewayError
 from tests.applications import Editing
+from tests.builders import network as build
 from tests.network.services.edits.kit import ALICE, NOON, document, texts
 from tests.network.services.edits.times import REQUEST, at, written
 
 HOUR = timedelta(hours=1)
-BLOCK = {
-    "symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56, "both_directions": False, "reason": "a drill",
-    "expires_at": written(NOON + HOUR),
-}  # fmt: skip
+BLOCK = build.block(1, 56, reason="a drill", expires_at=written(NOON + HOUR))
 
 
 def blocked(snapshots: SnapshotSource) -> list[str]:
