@@ -29,6 +29,7 @@ from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.demonstrations import SETTINGS, held_port
 from tests.clients.network import VALIDATORS
+from tests.forked import path_of
 from tests.programs import anvil
 from tests.serving.server import ROOT
 from tests.serving.terminals import Terminal, on_terminal
@@ -128,7 +129,12 @@ def test_watcher_accepts_node_of_wallets(tmp_path: Path, sqlite_template: Path) 
             prepare(node, VALIDATORS)
             settings[RPC_NAMES[chain]] = stack.enter_context(wallet(node.url))
         done = subprocess.run(
-            [*WATCH, "--check"], cwd=ROOT, env=settings, capture_output=True, text=True, check=False
+            [path_of("flask"), *WATCH, "--check"],
+            cwd=ROOT,
+            env=settings,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("accepts batches") == 2

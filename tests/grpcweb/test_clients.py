@@ -117,7 +117,8 @@ def alike(answer: dict[str, Any]) -> dict[str, Any]:
     if answer.get("token_info", answer) is None:  # some clients leave out a message that is missing
         del answer["token_info"]
     if answer["err"]:
-        answer["err"] = answer["err"] | {"msg": re.sub(r"\d+ \w+ ago", "ago", answer["err"]["msg"])}
+        msg = re.sub(r"\d+ \w+ ago|just now", "ago", answer["err"]["msg"])
+        answer["err"] = answer["err"] | {"msg": msg}
     if "bridge_rate" in answer:
         answer["bridge_rate"] = struct.pack("<f", answer["bridge_rate"])
     if "wd_onchain" in answer:
