@@ -34,6 +34,6 @@ def test_page_has_the_limits_of_the_code() -> None:
         f"| lines in a body | {views.MAX_LINES:,} |",
         f"| a body, as sent and inflated | {views.MAX_BYTES >> 20} MiB |",
         f"| silence while sending | {views.SILENCE_SECONDS} s |",
-        f"in batches of up to {BATCH};",
+        f"in batches of up to {BATCH}.",
     ):
         assert shown in PAGE, shown
