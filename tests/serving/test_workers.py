@@ -108,3 +108,17 @@ def test_block_is_that_of_the_quick_start() -> None:
     start = Start(account, "instance/gateway.db", building=True, verbose=False)
     lines = block(start, "http://127.0.0.1:8000", ("api", "admin"), True, Workers(2, "there are 2 cores"), [])
     assert "\n".join(lines).strip() == SHOWN.code.strip()
+
+
+def test_block_has_further_addresses() -> None:
+    start = Start((), "instance/gateway.db", building=False, verbose=False)
+    health = ["Health   http://127.0.0.1:9/readyz"]
+    lines = block(start, "http://h", ("api",), False, Workers(1, "so"), health)
+    assert "  Health         http://127.0.0.1:9/readyz" in lines
+
+
+def test_block_names_only_what_is_served() -> None:
+    start = Start((), "instance/gateway.db", building=False, verbose=False)
+    lines = "\n".join(block(start, "http://h", ("ingest",), False, Workers(1, "so"), []))
+    assert "Documentation" not in lines
+    assert "Console" not in lines

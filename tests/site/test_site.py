@@ -17,7 +17,7 @@ import pytest
 
 from app.api.docs.views import MISSING_PAGE
 from app.values.codes import Reason
-from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint
+from scripts.docs_site.build import ROOT, STAMP, THEME, build, ensure_site, fingerprint, generate
 from scripts.docs_site.failure import CannotBuild
 
 VENDOR = THEME / "assets" / "vendor"
@@ -202,3 +202,10 @@ def test_drawing_library_is_named_by_its_content() -> None:
     assert hashlib.sha256(library.read_bytes()).hexdigest().startswith(digest)
     assert f'"vendor/{library.name}"' in (VENDOR.parent / "pictures.js").read_text()
     assert (VENDOR / "mermaid-LICENSE.txt").read_text().startswith("The MIT License")
+
+
+def test_crash_of_generator_is_named(tmp_path: Path) -> None:
+    """A traceback is no help, and its last line is."""
+    (tmp_path / "zensical.toml").write_text("[project\n")
+    with pytest.raises(CannotBuild, match=r"^tomli\._parser\.TOMLDecodeError: Expected '\]'"):
+        generate(tmp_path)

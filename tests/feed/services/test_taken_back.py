@@ -37,6 +37,9 @@ from tests.feed.services.world import (
     state,
 )
 
+UNRELATED = 56
+"""A chain that no transfer of this module crosses."""
+
 
 def reorg(from_block: int, chain_id: int = 1, **changes: Any) -> dict[str, Any]:
     return event("chain.reorged", chain_id=chain_id, from_block=from_block, **changes)
@@ -200,6 +203,17 @@ def test_retract_reporter_since_a_time(app: Flask, audited: Audited, status: Cal
     assert [status(n).status for n in (1, 2)] == [Status.TRANSFER_SUBMITTING, Status.TRANSFER_SUBMITTING]
     with pytest.raises(NothingToRetract, match="has reported nothing since"):
         retract_reporter(*audited, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
+
+
+def test_reporter_cannot_retract(app: Flask) -> None:
+    refused = feed(app, event("events.retracted", targets=["x"], reason="y")).refused
+    assert refused[0].reason.startswith("type: must be one of")
+
+
+def test_reporter_cannot_limit_its_event_to_chains(app: Flask, database: Database) -> None:
+    """Only lines of an exported log say which chains their reporter was limited to."""
+    assert feed(app, sent(1) | {"limited_to": [UNRELATED]}).accepted == 1
+    assert b"limited_to" not in b"".join(export_log(database))
 
 
 def everything(app: Flask) -> None:
