@@ -169,8 +169,8 @@ def quotes() -> dict[str, Case]:
         cases[name] = answer, {"question": question("pool")}, another(differs)
     native = answer_to(SENDS["native"]) | {"approval": POOL_ANSWER["approval"]}
     cases["an approval for native coin"] = native, {"question": question("native")}, another("approval")
-    asked = question("pool") | {"nonce": None}
-    cases[NO_NONCE] = POOL_ANSWER, {"question": asked}, {"error": "QuoteError", "says": "transfer_id"}
+    without_nonce = question("pool") | {"nonce": None}
+    cases[NO_NONCE] = POOL_ANSWER, {"question": without_nonce}, {"error": "QuoteError", "says": "transfer_id"}
     for name, (contracts, expected) in LISTS.items():
         cases[name] = POOL_ANSWER, {"question": question("pool"), "contracts": contracts}, expected
     return cases
@@ -193,12 +193,12 @@ def test_quote_is_computed_and_compared() -> None:
         for name, (answer, _, _) in cases.items()
     }
     with serving({str(place): script for place, script in enumerate(scripts.values())}) as base:
-        asked = [
+        requests = [
             {"name": f"{name}, {face}", "do": face, "base": f"{base}/{place}", **given, "expect": expected}
             for place, (name, (_, given, expected)) in enumerate(cases.items())
             for face in FACES
         ]
-        workshop.check_python(asked, {}, evm=True)
+        workshop.check_python(requests, {}, evm=True)
     queries = {
         name: [query for _, operation, query in script.requests if operation == TRANSACTION]
         for name, script in scripts.items()

@@ -281,7 +281,7 @@ class Watched:
 
 
 _UNDISTURBED: dict[tuple[str, WatchTerms], dict[str, Any]] = {}
-"""By the newest block, whose hash stands for the whole chain, and how the chain is watched."""
+"""By the newest block, whose hash identifies the whole chain, and how the chain is watched."""
 
 
 class _NoDeadline(Deadline):

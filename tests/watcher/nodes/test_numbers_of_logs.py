@@ -95,7 +95,7 @@ def expect(watched: Watched) -> None:
 
 
 RIGHT: dict[str, tuple[dict[str, Any], Any]] = {}
-"""What ``counted_by_block`` has found, by the newest block, whose hash stands for the whole chain."""
+"""What ``counted_by_block`` has found, by the newest block, whose hash identifies the whole chain."""
 
 
 def counted_by_block(watched: Watched) -> tuple[dict[str, Any], Any]:
