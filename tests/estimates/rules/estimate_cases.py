@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.estimates.rules.checks import estimate
@@ -33,6 +34,7 @@ from tests.amounts import few_or_many
 from tests.estimates.rules.oracle import known
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
+UINT256 = 2**256 - 1
 TOKEN = 10**6
 ETHEREUM, BNB_CHAIN = ChainId(1), ChainId(56)
 Case = TypeVar("Case")
@@ -140,12 +142,18 @@ def between(rng: random.Random, low: int, high: int) -> int:
 
 DECIMALS = (0, 6, 6, 8, 18, 18, 24, 36)
 MINIMA = (0, 1, 780, 780, 608_436, 608_436, 999_999, 1_000_000)
+SEEDS = st.integers(0, 2**64 - 1)
 
 
 def some_tolerance(rng: random.Random) -> int:
     if rng.random() < 0.5:
         return between(rng, 1, 999_999)
     return rng.choice((1, 3000, 999_999, 979_999, 980_000))
+
+
+def plausible(*, curve: bool) -> st.SearchStrategy[EstimateInputs]:
+    """Inputs that look like a real network's, so that most of them come to an estimate."""
+    return SEEDS.map(partial(plausible_inputs, curve))
 
 
 def plausible_inputs(curve: bool, seed: int) -> EstimateInputs:
@@ -267,6 +275,11 @@ def wild_inputs(seed: int) -> EstimateInputs:
         src_pool=pool(),
         dst_pool=pool(),
     )
+
+
+def pegged_cases() -> st.SearchStrategy[EstimateInputs]:
+    """Pegged transfers with any decimals, amounts and fees."""
+    return SEEDS.map(pegged_inputs)
 
 
 def pegged_inputs(seed: int) -> EstimateInputs:
