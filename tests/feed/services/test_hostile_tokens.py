@@ -6,7 +6,6 @@ import base64
 import json
 import random
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,9 +17,8 @@ from app.db.database import Database
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.reprojection import replay
-from app.feed.services.retract import retract_reporter
 from app.http.application import part_of
-from app.transfers.rules.events.bounds import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
+from app.transfers.rules.events.bounds import MAX_OF_A_TYPE
 from app.values.codes import SendKind
 from app.values.codes import TransferHistoryStatus as Status
 from tests.actors import TESTER
@@ -29,7 +27,6 @@ from tests.feed.seeds import seeds
 from tests.feed.services.any_order import members
 from tests.feed.services.world import (
     KEYS,
-    NOW,
     SENDER,
     about,
     event,
@@ -210,40 +207,6 @@ def test_copies_of_counted_signatures_are_bounded(app: Flask) -> None:
     many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
     assert report_as(app, "b", *many).accepted == MAX_OF_A_TYPE
     assert report_as(app, "b", SIGNATURES[0] | {"id": "one more"}).refused
-
-
-def test_limited_token_is_bounded_per_transfer(app: Flask) -> None:
-    """The whole log of a transfer is read with each event about it, and for each stream that begins."""
-    report_as(app, "a", SENDS[0])
-    named = [
-        for_send(SENDS[0], line) | {"id": f"{line['type']} {n}"}
-        for n in range(MAX_OF_A_LIMITED // 3 + 1)
-        for line in (
-            about(1, "network.status", xfer_status=2),
-            released(1, block=200, chain_id=2),
-            about(1, "transfer.delayed", block=200, chain_id=2),
-        )
-    ]
-    result = report_as(app, "b", *named)
-    assert result.accepted == MAX_OF_A_LIMITED
-    assert {each.reason for each in result.refused} == {
-        "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
-        "further ones with a token for all chains"
-    }
-    assert report_as(app, "b", for_send(SENDS[0], about(1, "refund.requested"))).refused
-    assert report_as(app, "b", *named[:5]).repeated == 5
-    honest = report_as(app, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
-    assert not honest.refused
-    assert report_as(app, "b", SENDS[1]).accepted == 1
-
-
-def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, audited: Audited) -> None:
-    paid = for_send(SENDS[0], released(1, block=200, chain_id=2))
-    decision = for_send(SENDS[0], about(1, "network.status", xfer_status=3))
-    report_as(app, "hostile", *(decision | {"id": each["id"]} for each in (paid, SENDS[0])), decision)
-    report_as(app, "a", SENDS[0], paid)
-    retract_reporter(*audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
-    assert status(app) == Status.TRANSFER_COMPLETED
 
 
 def test_reporter_cannot_set_limits(app: Flask, database: Database) -> None:
