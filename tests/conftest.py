@@ -85,8 +85,11 @@ EVERY_DATABASE_AGAIN = ("console/pages",)
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors, four at most: a third of the tests' time is waiting for servers."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    """Two processes more than processors, five at most: a third of the tests' time is waiting for servers. In
+    CI one more, as browsers, nginx and the like need room.
+    """
+    further = 1 if os.environ.get("CI") else 2
+    return min(3 + further, (os.cpu_count() or 1) + further)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
