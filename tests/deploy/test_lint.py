@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DEPLOY, ROOT, manifests, units, yaml_files
+from tests.deploy.files import DEPLOY, ROOT, documents, manifests, pods, units, yaml_files
 from tests.programs import missing, program
 
 YAML_RULES = """\
@@ -44,6 +44,16 @@ def test_image_base_can_be_pinned() -> None:
     assert not re.search(r"pip3? install|uv pip", text)
     assert not re.search(r"\b(curl|wget|ADD|apt-get)\b", text)
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
+
+
+def test_kubernetes_pulls_one_image_by_digest() -> None:
+    """A tag such as `latest` would let two pods of one deployment run different code."""
+    (kustomization,) = documents(DEPLOY / "kubernetes" / "kustomization.yaml")
+    (image,) = kustomization["images"]
+    assert set(image) == {"name", "newName", "digest"}
+    assert re.fullmatch(r"sha256:[0-9a-f]{64}", image["digest"])
+    used = {each["image"] for pod in pods().values() for each in pod["containers"]}
+    assert used == {image["name"]}
 
 
 def test_kubernetes_accepts_the_manifests() -> None:

@@ -13,7 +13,10 @@ from tests.programs import missing
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 OLDEST_CODE: Final = "77b9d9fcc56730749ac299135dc87faca6d66c7b"
-"""The release before this one: 1.0.0."""
+"""1.0.0."""
+
+LAST_RELEASE: Final = "ba840f4d25093b16b62b4e50b94d2a420fb6a40c"
+"""1.0.1, from which operators upgrade to this release, and to which they go back."""
 
 REPLAY_REQUESTS: Final = """
 import json, sys

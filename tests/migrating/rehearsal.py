@@ -30,7 +30,7 @@ from tests.load.requests import Request, status_requests
 from tests.load.served import GATEWAY, Served, serving
 from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answers_to
 from tests.migrating.old_release import LOADED_PAIR, SEED, Seeded
-from tests.migrating.older import checked_out
+from tests.migrating.older import LAST_RELEASE, checked_out
 from tests.postgres import postgres_server
 from tests.serving.guessing import Browser
 from tests.soak.stage import EMAIL, PASSWORD, sending
@@ -178,7 +178,7 @@ class Rehearsal:
         if database != "sqlite":
             self.url = stack.enter_context(postgres_server()).url
         settings = {**SETTINGS, "DATABASE_URL": self.url}
-        self.old = Release(checked_out(folder / "old"), sys.executable, settings)
+        self.old = Release(checked_out(folder / "old", LAST_RELEASE), sys.executable, settings)
         self.new = Release(ROOT, sys.executable, settings)
         self.receiver = Receiver()
         stack.enter_context(self.receiver.at_work())
