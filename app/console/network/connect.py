@@ -229,7 +229,7 @@ class ConnectForm(RowForm):
         }
 
     def leave_open(self, unfit: Mapping[RouteKey, str], copied: Mapping[RouteKey, NewRow]) -> None:
-        """Request a rate for each route that the example's does not fit."""
+        """Require a rate for each route that the example's rate does not fit."""
         for key, why in unfit.items():
             of, rate = self.example.chain["name"], rate_text(copied[key].row["rate"])
             _add(copied[key].inputs["rate"], f"Enter a rate. That of {of}, {rate}, is not copied: {why}.")
@@ -334,7 +334,8 @@ class ConnectView(ConsoleView):
 
     @expose("/token", methods=("GET", "POST"))
     def token(self) -> ResponseReturnValue:
-        """As a chain: its token, pool and routes are filled in as on another chain that has the token."""
+        """As :meth:`index`: its token, pool and routes are filled in as on another chain that has the token.
+        """
         chain_id, symbol = read_id(request.args.get("chain", "")), request.args.get("symbol", "")
         example = None if chain_id is None else token_example(current(Database), chain_id, symbol)
         if example is None:
