@@ -49,7 +49,7 @@ class Finding(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """By URL its results, and those of the chain."""
+    """The results by URL, and those of the chain."""
 
     terms: WatchTerms
     chain: Sequence[Finding]
@@ -57,7 +57,7 @@ class Checked(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Nothing is missing, and one URL can do everything."""
+        """Whether nothing is missing, and one URL can do everything."""
         usable = any(all(finding.good for finding in found) for found in self.urls.values())
         return usable and all(finding.good for finding in self.chain)
 

@@ -71,13 +71,13 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
 
 
 def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
-    """None where the chain was never read."""
+    """The row of a chain; None if it was never read."""
     found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)
     return connection.execute(found).one_or_none()
 
 
 def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
-    """Ascending."""
+    """The stored headers of a chain, ascending."""
     rows = connection.execute(
         select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
     )
@@ -101,12 +101,12 @@ def stored_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) 
 
 
 def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """Ascending."""
+    """The spans that are not proven, ascending."""
     return _spans(connection, chain_id, WatchSpan.state != SpanState.PROVEN.value)
 
 
 def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """Those that a release before the rule of evidence proved, ascending."""
+    """The spans that a release before the rule of evidence proved, ascending."""
     return _spans(
         connection, chain_id, WatchSpan.state == SpanState.PROVEN.value, WatchSpan.weighed.is_(False)
     )
@@ -115,7 +115,7 @@ def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[S
 def spans_between(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
 ) -> Sequence[Span]:
-    """Those that overlap a range of blocks or touch it, ascending.
+    """The spans that overlap a range of blocks or touch it, ascending.
 
     :param last: None for a range without an end.
     """
@@ -124,7 +124,8 @@ def spans_between(
 
 
 def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
-    """Those from a block on that were reread or proven, ascending. There are few: neighbours are joined."""
+    """The spans from a block on that were reread or proven, ascending. There are few: neighbours are joined.
+    """
     return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
 
 
@@ -149,7 +150,7 @@ def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Seque
 
 
 def waiting_facts(connection: Connection, chain_id: ChainId) -> Sequence[Waiting]:
-    """By block."""
+    """The waiting facts of a chain, by block."""
     rows = connection.execute(
         select(WatchWaiting.__table__)
         .where(WatchWaiting.chain_id == chain_id)
@@ -183,7 +184,7 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
 
 
 def faulty_urls(connection: Connection, chain_id: ChainId) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The newest first."""
+    """The URLs that gave false answers, the newest first."""
     found = select(FaultyUrl.__table__).where(FaultyUrl.chain_id == chain_id)
     return connection.execute(found.order_by(FaultyUrl.at.desc())).all()
 

@@ -51,7 +51,7 @@ def entries_of(logs: Iterable[Log]) -> dict[Entry, Log]:
 
 
 class Said(Struct, frozen=True):
-    """What is reported of a block.
+    """The reports of a block.
 
     :param txs: the hashes of the transactions of which anything is.
     :param logs: ids of logs. Those in ``known`` were reported and proven before the chain was read from its
@@ -67,7 +67,7 @@ NOTHING_SAID: Final = Said()
 
 
 class Case(Struct):
-    """One block.
+    """One block under examination.
 
     :param logs: by entry the log that it was first seen as.
     :param reported: entries that were reported, of which some may be suspended now.

@@ -44,7 +44,7 @@ def poll(view: View, reported: Reported) -> Outcome:
     """Look at the newest blocks, and read those above the last one that was read.
 
     :raises NoNode: no URL can be used now.
-    :raises TooDeep: a reorganisation that must not be believed.
+    :raises TooDeep: a reorganisation deeper than is accepted.
     :raises Moved: the chain changed at each try; the next poll reads again.
     """
     read, node = read_from(view, lambda node: _read(view, node))

@@ -216,7 +216,7 @@ OURS: Final = ""
 
 
 class TooDeep(Exception):
-    """A reorganisation deeper than is believed. An operator has to look at it."""
+    """A reorganisation deeper than is accepted. An operator has to examine it."""
 
 
 class Jump(Struct, frozen=True):
@@ -330,7 +330,7 @@ class View(Struct):
 
     @property
     def deep(self) -> BlockNumber | None:
-        """The highest block that no reorganisation is believed to replace."""
+        """The highest block that no accepted reorganisation can replace."""
         live_to = self.readings.live_to
         if live_to is None or live_to.number <= self.max_reorg:
             return None

@@ -38,7 +38,7 @@ def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
 
 
 def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNetwork:
-    """With the transfers that are known.
+    """The watched network, with the transfers that are known.
 
     :raises Unavailable: the configuration cannot be read.
     """

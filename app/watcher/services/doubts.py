@@ -89,7 +89,7 @@ def _row(chain_id: ChainId, doubt: Doubt) -> dict[str, Any]:
 
 
 def stored_doubts(connection: Connection, row: Row[*tuple[Any, ...]]) -> Mapping[BlockNumber, Doubt]:
-    """Ascending. ``row`` is that of the chain."""
+    """The doubts of a chain, ascending. ``row`` is that of the chain."""
     found = select(WatchDoubt.__table__).where(WatchDoubt.chain_id == row.chain_id).order_by(_block)
     return {
         BlockNumber(each.block): _earlier(each, row) if each.words is None else _doubt(each)
