@@ -96,7 +96,7 @@ class WithdrawDone(Projected, Base):
 
 class EvidenceCount(Base):
     """How many refunds became claimable (status 8) within some seconds, by stage, for a histogram. Counted by
-    the transaction that makes a refund claimable. It is no projection: a replay leaves it.
+    the transaction that makes a refund claimable. It is no projection: a replay does not change it.
     """
 
     __tablename__ = "evidence_counts"

@@ -41,7 +41,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 def requested_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
-    """Transfers without a request are left out."""
+    """When users requested the refunds of transfers; transfers without a request are left out."""
     rows = connection.execute(
         select(UserRefundRequest.transfer_id, UserRefundRequest.at).where(
             UserRefundRequest.transfer_id.in_(transfer_ids)
@@ -60,7 +60,7 @@ class UserRequestRow(NamedTuple):
 
 
 def user_requests_after(connection: Connection, after: int, limit: int) -> Sequence[UserRequestRow]:
-    """In the order of ``seq``."""
+    """Users' requests, in the order of ``seq``."""
     rows = connection.execute(
         select(
             UserRefundRequest.seq,

@@ -1,7 +1,7 @@
 """Finds transfers whose withdraw id was used up by the refund of another transfer.
 
-A transfer's ids, and whether it was paid under them, follow only from its own events. What transfers mean for
-each other follows from these ids. So the order in which they come does not matter.
+A transfer's ids, and whether it was paid under them, follow only from its own events. The effects of
+transfers on each other follow from these ids. So their order does not matter.
 """
 
 from __future__ import annotations

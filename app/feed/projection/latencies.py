@@ -72,7 +72,7 @@ def write_latencies(
 def follow_window(connection: Connection, now: datetime) -> None:
     """Move the counts with the window, before this transaction writes: older records are counted no more.
 
-    The caller is the only writer. Where nothing is counted yet, everything is.
+    The caller is the only writer. If nothing is counted yet, all records of the window are counted.
     """
     since, (after, _until) = counted_since(connection), window(now)
     if since is None:

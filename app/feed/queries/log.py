@@ -184,7 +184,7 @@ _TIMES: Final = select(_NEWEST_RECEIPT.scalar_subquery(), exists(_DUE))
 
 
 def log_times(connection: Connection, now: datetime) -> LogTimes:
-    """Both, in one statement of index reads."""
+    """The :class:`LogTimes`, in one statement of index reads."""
     return LogTimes(*connection.execute(_TIMES, {"now": now}).one())
 
 

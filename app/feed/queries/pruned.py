@@ -260,6 +260,6 @@ _POSITIONS: Final = select(
 
 
 def load_positions(connection: Connection) -> LogPositions:
-    """In one statement."""
+    """The :class:`LogPositions`, in one statement."""
     newest, pruned, reorg, retraction, any_pruned = connection.execute(_POSITIONS).one()
     return LogPositions(max(newest or 0, pruned or 0), max(reorg or 0, retraction or 0), bool(any_pruned))

@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
 
 
 def differences(schema: SecondSchema, model: type[Projected]) -> Iterator[Difference]:
-    """Those from the rows that were projected again, in the order of their keys."""
+    """The differences from the rows that were projected again, in the order of their keys."""
     found = _rows_that_differ(schema, model)
     if model is Transfer:
         return _with_reasons(schema.connection, found)

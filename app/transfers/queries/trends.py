@@ -55,7 +55,7 @@ class SpanKey(NamedTuple):
 
 
 def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
-    """Keys without any are left out."""
+    """The trends of these keys; those without any are left out."""
     found: dict[SpanKey, Trends] = {}
     spans = sorted({key.span for key in keys})  # of both lengths: no number of a day is one of an hour
     for start in range(0, len(spans), _CHUNK):
@@ -140,7 +140,7 @@ def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 
 def progress_of_chain(connection: Connection, chain_id: ChainId) -> ChainReading | None:
-    """None where nothing was ever reported of the chain."""
+    """How far the chain was read; None if nothing was ever reported of it."""
     one = select(ChainProgress.__table__).where(ChainProgress.chain_id == chain_id)
     row = connection.execute(one).one_or_none()
     return None if row is None else ChainReading(row.highest_block, row.newest_at)

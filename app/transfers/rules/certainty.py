@@ -1,5 +1,5 @@
 """How sure the gateway is of the event that a transfer's status rests on: who reported it, and whether its
-chain proves it. Nothing is decided by it: a status counts whoever reported it.
+chain proves it. It decides nothing: a status counts, no matter who reported it.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class TransferHistory(Struct, frozen=True):
         return not_retracted(merged, self.retracted, self.reorgs)
 
     def canonical(self, origin: Origin | None = None) -> CanonicalEvents:
-        """``origin`` is what :meth:`origin` returned, where it is known."""
+        """The canonical events. ``origin`` is the result of :meth:`origin`, if the caller has it."""
         origin = origin or self.origin()
         counted = self.counted(origin)
         return canonical_events(counted, canonical_of_transfer(counted, self.reorgs, origin))

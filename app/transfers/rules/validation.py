@@ -204,7 +204,7 @@ def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
 
 
 def validate_event(event: Event, known: Known) -> Verdict:
-    """Changes nothing."""
+    """The verdict about one event. Changes nothing."""
     # First: an event outside of the scope must not even raise an anomaly.
     if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)

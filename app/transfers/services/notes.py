@@ -202,7 +202,8 @@ NEW_FOR: Final = timedelta(days=1)
 
 
 def count_stuck(database: Database, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
-    """How many are stuck and not acknowledged, and how many of them became so within ``NEW_FOR``.
+    """How many transfers are stuck and not acknowledged, and how many of them became stuck within
+    ``NEW_FOR``.
 
     The first is exact while it is under ``COUNTED``; the second is None where it is not.
     """

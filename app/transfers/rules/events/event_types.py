@@ -82,7 +82,9 @@ class BlockEvent(TransferEvent, frozen=True, kw_only=True):
 
 
 class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
-    """One that may say on which chain it was read. On another than the transfer's own it does not count."""
+    """An event that may say on which chain it was read. One read on another chain than the transfer's does
+    not count.
+    """
 
     chain_id: fields.AnyChain | None = None
 
@@ -149,7 +151,7 @@ class TransferFailed(PlacedEvent, frozen=True, kw_only=True):
 
 
 class NetworkStatus(TransferEvent, frozen=True, kw_only=True):
-    """The validator network's status of the transfer; the latest counts."""
+    """The validators' status of the transfer; the latest counts."""
 
     type = "network.status"
     label = "Decision of the validators"

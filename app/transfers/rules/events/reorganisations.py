@@ -1,4 +1,4 @@
-"""Which reorganisation is believed, what it takes back, and what of that the log has to retain.
+"""Which reorganisation is accepted, what it removes, and what of that the log has to retain.
 
 The rule is in docs/interface/events.md#reorgs, also for one that is repeated too late and so is *belated*.
 Why it is so is in docs/decisions/0004-what-is-canonical.md#belated. Only this module applies it to
@@ -68,8 +68,7 @@ class Reorg(Struct, frozen=True):
     """A canonical ``chain.reorged`` and its position in the log.
 
     ``before``, of a belated one (docs/interface/events.md#reorgs): the position of its first acceptance, 0
-    where the log does not have it. It takes back only what was known before that; None: all that was
-    accepted.
+    where the log does not have it. It removes only what was known before that; None: all that was accepted.
     """
 
     seq: int
@@ -93,7 +92,7 @@ class Reorg(Struct, frozen=True):
         )
 
     def takes(self, accepted: Logged[Event]) -> bool:
-        """Whether it is after this acceptance, and takes it back wherever it reaches its block."""
+        """Whether it is after this acceptance, and removes it if it reaches its block."""
         return accepted.seq < self.seq and (self.before is None or accepted.known_since < self.before)
 
 
