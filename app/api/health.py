@@ -103,7 +103,7 @@ VERSION_SHAPE: Final = VersionAnswer()
 
 
 def version() -> Response:
-    """Nothing is read, so it answers while the database is down."""
+    """It reads nothing, so it answers while the database is down."""
     running = current(Release)
     shown = {
         "version": running.version,

@@ -1,6 +1,6 @@
 """The places outside of the database where heads of the audit log are noted.
 
-A head covers every record before it, so the next one makes up for one that was lost (docs/audit.md#anchors).
+A head covers every record before it, so the next head makes up for a lost one (docs/audit.md#anchors).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Anchors:
-    """The places of ``AUDIT_ANCHORS``. No change fails with one."""
+    """The places of ``AUDIT_ANCHORS``. A change succeeds even if a place fails."""
 
     def __init__(self, urls: Iterable[str] = ()) -> None:
         self._places = [urlsplit(url) for url in urls]

@@ -1,4 +1,4 @@
-"""Verifies the chain of records, and archives its oldest ones in files that it goes on from."""
+"""Verifies the chain of records, and archives its oldest records in files."""
 
 from __future__ import annotations
 
@@ -134,10 +134,10 @@ class ArchiveRefused(Exception):
 def archive_audit(
     database: Database, audit_keys: AuditKeys, before: datetime, file: Path, *, actor: Actor
 ) -> Verification | None:
-    """Move the oldest records, up to the first that is not from before a time, into a file.
+    """Move the oldest records, up to the first one from a time on, into a file.
 
-    They leave the log in one transaction with a record of that, after the file is on the disk and was
-    verified there. A run that was ended at any moment can be repeated.
+    Once the file is on the disk and verified, one transaction removes them from the log and records that. An
+    interrupted run can be repeated.
 
     :returns: what was verified in the file; None where there is no such record.
     :raises ArchiveRefused: the records are not intact, or the file exists and has others.

@@ -158,7 +158,7 @@ _INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name)
 
 
 def is_postgresql() -> bool:
-    """Which database this is for, also in the offline mode that only writes out SQL."""
+    """Whether the migration is for PostgreSQL, also in the offline mode that only writes out SQL."""
     return op.get_context().dialect.name == "postgresql"
 
 

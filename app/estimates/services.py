@@ -1,4 +1,4 @@
-"""Estimates: what a transfer or a withdrawal would cost and bring, and why; and how many ended how."""
+"""Estimates of transfers and withdrawals, their explanation, and counts of their outcomes."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def _explained(
 
 
 class Withdrawal(Struct, frozen=True):
-    """What is to be withdrawn from one chain: amount in its token's smallest unit, tolerance in ppm."""
+    """A withdrawal from one chain: amount in its token's smallest unit, tolerance in ppm."""
 
     chain_id: ChainId | int
     amount: int

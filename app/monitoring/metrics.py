@@ -371,7 +371,7 @@ class Exposition:
         return generate_latest(registry)
 
     def collect(self) -> Iterable[Metric]:
-        """For the library."""
+        """The metrics, as prometheus-client requests them."""
         yield GaugeMetricFamily("gateway_ready", "1 while it can serve, as /readyz says", value=self._ready())
         build = GaugeMetricFamily("gateway_build_info", "Which version runs", labels=("version",))
         build.add_metric((self._version,), 1)

@@ -148,7 +148,7 @@ class StaleFeed(Struct, frozen=True):
     max_age_seconds: int
 
     def words(self, now: datetime) -> str:
-        """What is wrong, for the operator's log."""
+        """The fault in words, for the operator's log."""
         if self.newest_at is None:
             return f"chain {self.chain_id} has told nothing yet"
         age = span_in_words(now - self.newest_at)
@@ -203,7 +203,7 @@ class FeedAges:
 
 
 def feed_complaint(stale: Sequence[StaleFeed], now: datetime) -> str | None:
-    """A complaint about them in one line; None where there are none."""
+    """The complaint about stale feeds in one line; None without any."""
     if not stale:
         return None
     more = f" ({len(stale) - 1} more like it)" if len(stale) > 1 else ""

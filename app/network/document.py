@@ -197,7 +197,7 @@ def _planned(
 
 
 def changes_between(present: Document, document: Document) -> list[Change]:
-    """What the document would change in the present rows, whether or not it would be accepted."""
+    """The changes that the document would make in the present rows, whether or not it would be accepted."""
     return [
         change
         for section in SECTIONS

@@ -99,8 +99,8 @@ class NetworkSnapshots:
     """One for each process, shared by its threads.
 
     A thread renews the view before it is too old: else all requests would wait, again and again, for a
-    database that is silent. A request renews the view itself only where that thread has not run for a while,
-    and waits for it only while the database answers.
+    database that does not answer. A request renews the view itself only where that thread has not run for a
+    while, and waits for it only while the database answers.
     """
 
     def __init__(

@@ -313,7 +313,7 @@ def format_handlers(handlers: Iterable[logging.Handler], log_format: LogFormat) 
 
 
 def format_last_resort(log_format: LogFormat) -> None:
-    """The same for warnings of a process that has set up no logging, such as a command."""
+    """Write the warnings of a process that has set up no logging, such as a command, in the same format."""
     if logging.lastResort is not None:
         format_handlers([logging.lastResort], log_format)
 

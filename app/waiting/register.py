@@ -171,7 +171,7 @@ class Waiting:
             self._own_reads -= 1
 
     def remove(self, waiter: Waiter) -> None:
-        """Does nothing where it was removed already."""
+        """Remove a client. Does nothing if it was removed already."""
         with self._lock:
             self._fresh.pop(waiter, None)
             of_key = self._waiters.get(waiter.key)
