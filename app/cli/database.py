@@ -62,7 +62,7 @@ def back_up(url: URL, target: Path) -> Backup:
             _appear(draft, target)
     except FileExistsError:
         raise BackupRefused(
-            f"{target} was made meanwhile: nothing is overwritten; choose another name"
+            f"{target} was created meanwhile: nothing is overwritten; choose another name"
         ) from None
     except OSError as error:
         raise BackupRefused(f"{target} cannot be written: {error.strerror}; choose another place") from None

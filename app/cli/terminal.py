@@ -83,7 +83,7 @@ def cli_actor() -> Actor:
 break_glass = click.option(
     "--break-glass",
     metavar="REASON",
-    help="Make a change without the second approval that TWO_PERSONS requires. The audit log stores it.",
+    help="Make a change without the second approval that TWO_PERSONS requires. The audit log stores REASON.",
 )
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""
 
@@ -102,7 +102,7 @@ class OneLineCommand(click.Command):
             if not is_operators(error):
                 raise
             where = error.filename or "output"
-            raise Refusal(f"{where}: {error.strerror}: mend that, and run the command again") from None
+            raise Refusal(f"{where}: {error.strerror}: correct that, and run the command again") from None
         except Exception as error:
             if not is_operators(error):
                 raise

@@ -216,7 +216,7 @@ _log = logging.getLogger("app.watcher")
 def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: bool) -> None:
     """Watch the configured chains and record their events, until SIGTERM or SIGINT.
 
-    You can run several watchers: one of them reads each chain, and the others stand by. Exits with
+    You can run several watchers: of each chain, one is the reader and the others stand by. Exits with
     0 after a signal, with 1 if it cannot start; --check exits with 1 if a chain cannot be watched.
     """
     if check and status:
