@@ -42,7 +42,7 @@ class Anchors:
         self._failures: dict[SplitResult, str] = {}
         if syslogs := [place.geturl() for place in self._places if place.scheme != "file"]:
             _log.warning(
-                "AUDIT_ANCHORS: %s: syslogs are deprecated and end with 2.0.0 (docs/audit.md#anchors)",
+                "AUDIT_ANCHORS: %s: syslogs are deprecated, and 2.0.0 removes them (docs/audit.md#anchors)",
                 ", ".join(syslogs),
             )
 

@@ -67,7 +67,7 @@ class OneServer:
             former, self._address = self._address, _address(connection)
             self._connections.add(connection)
         if former not in (None, self._address):
-            _log.warning("the connections lead to another server: %s port %s", *(self._address or ()))
+            _log.warning("the connections now lead to another server: %s port %s", *(self._address or ()))
             self._close_others()
 
     def leave(self) -> None:

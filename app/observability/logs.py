@@ -251,7 +251,7 @@ class DroppingStream:
             return
         if self._lost:
             lost, self._lost = self._lost, 0
-            _log.warning("%d entries are not in the log: nobody read it", lost)
+            _log.warning("%d log entries were dropped: their reader was too slow", lost)
 
     def flush(self) -> None:
         """Do nothing: there is no buffer."""

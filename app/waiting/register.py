@@ -277,7 +277,7 @@ class Waiting:
 
 def _busy(what: str, reason: Reason) -> GatewayError:
     return GatewayError(
-        f"{what}: ask for the status instead, and wait again later",
+        f"{what}: request the status instead, and wait again later",
         reason=reason,
         retry_after=BUSY_RETRY_SECONDS,
     )

@@ -109,7 +109,7 @@ def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[Dispu
         yield Finding(words)
     for log in disputed:
         yield Finding(
-            f"{log.words}. Neither is blamed: a URL of a further provider decides it", complete=False
+            f"{log.words}. Neither is blamed: add a URL of another provider to decide it", complete=False
         )
 
 

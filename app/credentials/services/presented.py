@@ -130,8 +130,8 @@ def charge(connection: Connection, token: IngestToken, events: int, now: datetim
         left = max(0, token.quota.events - used)
         raise QuotaExceeded(
             f"this token may report {token.quota}, and {grouped(left)} are left until "
-            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
-            "again then, repeated events do not count",
+            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are stored; send all of "
+            "it again then, repeated events do not count",
             retry_after=token.quota.retry_after(now),
         )
     row = {"reporter": token.name, "period_start": period.start, "events": used + events}

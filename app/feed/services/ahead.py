@@ -82,7 +82,7 @@ def settle_what_is_due(database: Database) -> None:
             with writing(database.feed) as connection:
                 settle(connection, database.clock())
     except SQLAlchemyError as error:
-        FAILURES.report(_log, logging.WARNING, "what is due could not be counted", error=error)
+        FAILURES.report(_log, logging.WARNING, "events that are due could not be applied", error=error)
 
 
 def _put_ahead(connection: Connection, now: datetime) -> None:

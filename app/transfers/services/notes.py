@@ -68,7 +68,7 @@ def add_note(
         )
     with writing(database.engine) as connection:
         if status_of(connection, transfer_id) is None:
-            raise NoteRefused("the gateway does not keep this transfer")
+            raise NoteRefused("the gateway does not store this transfer")
         table = TransferNote
         count = connection.scalar(select(func.count()).where(table.transfer_id == transfer_id)) or 0
         if count >= MOST_NOTES:

@@ -282,7 +282,7 @@ def _not_found(
         )
         errors[TransferId(bytes.fromhex(tx_hash[2:]))] = _no_transfer(f": {said}", meant, count)
     for transfer_id, status in pruned.items():
-        errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer kept")
+        errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer stored")
     if len(errors) < len(set(transfer_ids)):
         unknown = _no_transfer(f"; {_freshness(database, terms)}")
         errors = dict.fromkeys(transfer_ids, unknown) | errors

@@ -167,7 +167,7 @@ def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reporte
         yield reorged
         return
     false = [each.event for each in reported(branch.from_block, None) if each.canonical]
-    words = f"blocks from {branch.from_block} on never were"
+    words = f"blocks from {branch.from_block} on never existed"
     yield from retractions_of([event.key for event in false], words, view.clock())
     yield reorged
     yield from confirmed_elsewhere(reported, false)
