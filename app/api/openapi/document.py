@@ -81,7 +81,7 @@ STATUS_MEANINGS: Final[dict[Status, str]] = {
     Status.TRANSFER_UNKNOWN: "Nothing is certain about the transfer yet.",
     Status.TRANSFER_SUBMITTING: "The gateway is monitoring the transaction on the source chain.",
     Status.TRANSFER_FAILED: "Failed before any funds left. No refund is needed.",
-    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validator network.",
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validators.",
     Status.TRANSFER_WAITING_FOR_FUND_RELEASE: (
         "Waiting for the release of the funds on the destination chain."
     ),
@@ -103,7 +103,7 @@ STATUS_MEANINGS: Final[dict[Status, str]] = {
 
 XFER_MEANINGS: Final[dict[XferStatus, str]] = {
     XferStatus.UNKNOWN: "Placeholder; also sent while `status` is not 6.",
-    XferStatus.OK_TO_RELAY: "Waiting for the validator network's confirmation.",
+    XferStatus.OK_TO_RELAY: "Waiting for the validators' confirmation.",
     XferStatus.SUCCESS: "Succeeded.",
     XferStatus.BAD_LIQUIDITY: "Failed: not enough liquidity.",
     XferStatus.BAD_SLIPPAGE: "Failed: the slippage allowed was too low.",
