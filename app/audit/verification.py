@@ -104,8 +104,8 @@ def _verify(
     cut_off = max(noted, default=0)
     if fault is None and cut_off > last_id:
         fault = (
-            f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
-            "records were removed at the end, or an older backup was restored"
+            f"records after {last_id} are missing: record {cut_off} is known: "
+            "somebody removed records at the end, or restored an older backup"
         )
     return Verification(last_id - archived, head_text(last_id, last_mac), fault, archived)
 
