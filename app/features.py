@@ -32,8 +32,7 @@ from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
 
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
-    """Add the parts of all features to the application, and hand lower features the functions of higher ones.
-    """
+    """Add the parts of all features to the application, and hand functions of higher ones to lower ones."""
     limit_store = LimitStore(settings.rate_limit_storage_url)
     add_part(app, Database, database)
     add_part(app, LimitStore, limit_store)

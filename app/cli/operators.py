@@ -197,8 +197,7 @@ def reencrypt_(unnamed: str | None) -> None:
         done = reencrypt(current(Database), current(AuditKeys), keys, actor=cli_actor(), unnamed=name)
     except KeyNotNamed as refused:
         raise Refusal(
-            f"{refused}: choose that key with --unnamed (docs/operations.md#rotate-keys); "
-            "nothing was changed"
+            f"{refused}: choose that key with --unnamed (docs/operations.md#rotate-keys); nothing was changed"
         ) from None
     say(f"secrets now encrypted with the present key: {done.moved}; already before: {done.already}")
     if done.unreadable:

@@ -61,7 +61,7 @@ db = SQLAlchemy(model_class=Base)
 
 
 class Migrations:
-    """What the commands of Flask-Migrate read at the application.
+    """The settings that the commands of Flask-Migrate read.
 
     They import Alembic. A process that serves saves that: it is a tenth of its start.
     """

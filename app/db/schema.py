@@ -163,8 +163,7 @@ def schema_complaint(
 
 
 def complaint_before_first(applied: Set[str]) -> str | None:
-    """How to upgrade a database whose schema no release since 1.0.0 made; None for any other schema, or none.
-    """
+    """How to upgrade a database whose schema is from before 1.0.0; None for any other schema, or none."""
     if all((_number(each) or 0) >= _known(FIRST) for each in applied):
         return None
     return (

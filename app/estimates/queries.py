@@ -139,7 +139,7 @@ _POOLS_AT_ONCE: Final = 100
 
 
 def epoch_volumes(connection: Connection, epochs: Mapping[PoolKey, Epoch]) -> dict[PoolKey, int]:
-    """What was sent from each pool in its epoch. Pools without sends are left out."""
+    """The amount sent from each pool in its epoch; pools without sends are left out."""
     volumes: dict[PoolKey, int] = {}
     for statement in _volume_statements(epochs):
         volumes |= {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(statement)}

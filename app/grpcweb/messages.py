@@ -216,7 +216,7 @@ def _transaction(transaction: Transaction) -> TransactionMessage:
 
 
 def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
-    """What withdrawing from one chain brings."""
+    """The estimate of a withdrawal from one chain."""
     whole = estimate_answer(estimate)
     return WithdrawEstimate(
         **{name: getattr(whole, name) for name in WithdrawEstimate.DESCRIPTOR.fields_by_name}

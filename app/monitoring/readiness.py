@@ -96,7 +96,7 @@ class ClockSkew:
         """The time of the measurement and its result."""
 
     def complaint(self) -> str | None:
-        """What is wrong with the clocks, in words for the operator; None where they agree.
+        """The complaint about the clocks, in words for the operator; None if they agree.
 
         :raises SQLAlchemyError: the database cannot be read.
         """

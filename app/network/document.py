@@ -104,7 +104,7 @@ _SUBJECT: Final = "network document"
 
 
 class ImportResult(Struct, frozen=True):
-    """What an import changed, or would change: a sentence for each row, in the order of the document.
+    """The changes of an import, or of a dry run: a sentence for each row, in the order of the document.
 
     ``guarded`` are the changed sections that need a second person. ``trials`` are those of the
     routes that it opens or changes.

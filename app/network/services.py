@@ -290,7 +290,7 @@ def transfer_configs(snapshots: SnapshotSource) -> TransferConfigs:
 
 
 def token_info(snapshots: SnapshotSource, chain_id: int, symbol: str) -> Mapping[str, Any]:
-    """What the transfer configs say of a token that a chain lists.
+    """The entry of a chain's token in the transfer configs.
 
     :raises GatewayError: the chain or its token is not known.
     :raises Unavailable: the configuration is too old to be trusted.

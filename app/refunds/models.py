@@ -67,7 +67,7 @@ class PrunedWithdraw(Base):
 
 class WithdrawId(Projected, Base):
     """The withdraw id of a transfer's refund request, and whether the transfer was paid under it. The
-    contract pays an id once, whatever transfer the request refers to.
+    contract pays an id once, no matter which transfer the request refers to.
     """
 
     __tablename__ = "withdraw_ids"

@@ -22,7 +22,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 class WithdrawIds(Struct):
-    """What projecting some transfers changes about the withdraw ids that they have or had."""
+    """The changes of withdraw ids by a projection of transfers that have or had them."""
 
     old: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
     new: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)

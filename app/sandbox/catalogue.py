@@ -163,7 +163,7 @@ def network_facts() -> NetworkFacts:
 
 @lru_cache(maxsize=1)
 def block_delays() -> dict[int, int]:
-    """By chain the number of blocks that a send must be deep."""
+    """The number of blocks that a send must be deep, by chain."""
     return {chain["id"]: chain["block_delay"] for chain in network_document()["chains"]}
 
 

@@ -34,7 +34,7 @@ _MAX_SLIPPAGE: Final = 5_000
 
 
 class SendDetails(Struct, frozen=True):
-    """What a user sends: ``amount`` in the source token's smallest unit, addresses of 20 bytes."""
+    """The send of a user: ``amount`` in the source token's smallest unit, addresses of 20 bytes."""
 
     kind: SendKind
     symbol: str

@@ -209,7 +209,7 @@ class RefundBasis(Projected, Base):
 
 
 class TransferNote(Base):
-    """What an operator wrote down about a transfer. It changes no answer.
+    """A note of an operator about a transfer. It changes no answer.
 
     It is no projection: a replay does not change it. Pruning its transfer deletes it.
     """
@@ -374,7 +374,7 @@ class PrunedTransfer(Base):
 
 
 class PrunedPool(Base):
-    """What pruned transfers moved through a pool. A replay starts to count from it."""
+    """The amounts that pruned transfers moved through a pool. A replay starts to count from them."""
 
     __tablename__ = "pruned_pools"
 

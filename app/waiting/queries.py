@@ -92,7 +92,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(connection: Connection) -> Beginning | None:
-    """None where the journal is as old as the log."""
+    """The beginning of the journal; None if it is as old as the log."""
     query = select(JournalRow.seq, JournalRow.at).where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0)
     row = connection.execute(query).first()
     return None if row is None else Beginning(row.seq, row.at)

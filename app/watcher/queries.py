@@ -124,7 +124,8 @@ def spans_between(
 
 
 def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
-    """The spans from a block on that were reread or proven, ascending. There are few: neighbours are joined.
+    """The spans from a block on that were reread or proven, ascending. Neighbours are joined, so there are
+    few.
     """
     return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
 
@@ -219,7 +220,7 @@ def reported_events(
     reporter: str,
     transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
-    """What a reporter has ever said about logs and heads of these blocks, by ids as in docs/ingest.md#ids.
+    """The reports of a reporter about logs and heads of these blocks, by ids as in docs/ingest.md#ids.
 
     :param last: included; None for no end.
     :param transfer_ids: only of these; None for everything.
@@ -239,7 +240,7 @@ OF_LOGS: Final = (
 def reports_of_others(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber, *, reporter: str
 ) -> list[ReportedEvent]:
-    """What others have reported of logs in these blocks of a chain, under ids of any kind."""
+    """The reports of others about logs in these blocks of a chain, under ids of any kind."""
     return _of_others(connection, chain_id, _others(chain_id, first, last, reporter), reporter)
 
 
@@ -276,7 +277,7 @@ def new_reports_of_others(
 def reports_under(
     connection: Connection, chain_id: ChainId, keys: Collection[EventKey], *, reporter: str, of_others: bool
 ) -> list[ReportedEvent]:
-    """What the reporter, or others, have reported under these keys, of any block of the chain."""
+    """The reports of the reporter, or of others, under these keys, of any block of the chain."""
     ids, is_others = {key.id for key in keys}, log.Event.reporter != reporter
     query = _of_logs(chain_id, BlockNumber(0), BlockNumber(MAX_BLOCK))
     query = query.where(is_others if of_others else ~is_others)
@@ -324,7 +325,7 @@ def _of_others(
 def said_of_blocks(
     connection: Connection, chain_id: ChainId, blocks: Collection[BlockNumber], *, reporter: str
 ) -> list[ReportedEvent]:
-    """What anyone has reported of logs in these blocks of a chain."""
+    """All reports about logs in these blocks of a chain."""
     query = _of_logs(chain_id, min(blocks), max(blocks))
     return _of_others(
         connection, chain_id, query.where(is_one_of(connection, log.Event.block, blocks)), reporter
@@ -407,7 +408,7 @@ def _in_blocks(
 
 
 class Reorgs(NamedTuple):
-    """What reorganisations were reported since a position of the log.
+    """The reorganisations reported since a position of the log.
 
     :param newest: the position of the last one, of any chain; None where there is none.
     :param from_block: the lowest block from which others took this chain back.

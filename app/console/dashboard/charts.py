@@ -56,7 +56,7 @@ class SpanCount(Struct, frozen=True):
 
     @property
     def under_way(self) -> int:
-        """Those that are not over: neither paid out, nor failed, nor in a refund."""
+        """The transfers that are not over: neither paid out, nor failed, nor in a refund."""
         return self.begun - self.completed - self.refund - self.failed
 
     @property

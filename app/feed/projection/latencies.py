@@ -106,7 +106,7 @@ def recount(connection: Connection, now: datetime) -> None:
 
 
 def counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
-    """By pair of chains and bucket of a width, how many records were released after a time."""
+    """How many records were released after a time, by pair of chains and bucket of a width."""
     bucket = LatencyRecord.latency_us.bitwise_rshift(literal_column(str(width)))
     counted = select(*_PAIR, literal_column(str(width)), bucket, func.count())
     return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)

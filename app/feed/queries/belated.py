@@ -46,7 +46,7 @@ def _types_of(base: type[BlockEvent | ChainEvent]) -> list[str]:
 
 
 def take_again(connection: Connection, belated: Collection[ChainReorged], seq: int) -> dict[EventKey, bool]:
-    """By reorg that is repeated too late: whether it removes anything again.
+    """Whether each reorg that is repeated too late removes anything again.
 
     :param seq: the position that it gets in the log.
     """

@@ -105,7 +105,7 @@ def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[P
 
 
 def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
-    """By symbol the stored sums of what providers added to the chain's pools and withdrew from them."""
+    """The stored sums that providers added to the chain's pools and withdrew from them, by symbol."""
     columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
     rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain_id))
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}

@@ -50,7 +50,7 @@ PAUSE_SECONDS: Final = 0.05
 
 
 def progress_of(database: Database) -> dict[str, BackfillProgress]:
-    """By name, of the backfills that have begun."""
+    """The progress of the backfills that have begun, by name."""
     with reading(database.reads) as connection:
         return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
 

@@ -52,8 +52,7 @@ def count_open_anomalies(connection: Connection) -> int:
 
 
 def contradicted_by_reporter(connection: Connection) -> dict[str, int]:
-    """How many reports of each reporter are of logs that are not in their blocks, among ``COUNTED`` of them.
-    """
+    """How many of each reporter's reports are of logs that their blocks do not have, among ``COUNTED``."""
     some = select(ContradictedReport.reporter).limit(COUNTED).subquery()
     found = connection.execute(select(some.c.reporter, func.count()).group_by(some.c.reporter))
     return {row[0]: row[1] for row in found}

@@ -80,8 +80,8 @@ def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tup
 def pool_flows(
     connection: Connection, first_hour: int, chain_id: ChainId | None = None
 ) -> dict[PoolKey, tuple[int, int]]:
-    """What transfers that were paid out brought into each pool (of this chain, or of all) and took from it,
-    since an hour on. In smallest units of the pool's token; pools without any are left out.
+    """The amounts that transfers, once paid out, brought into each pool (of this chain, or of all) and took
+    from it, from an hour on. In smallest units of the pool's token; pools without any are left out.
     """
     came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour, chain_id)
     went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour, chain_id)

@@ -54,7 +54,7 @@ class ReportedBy(StrEnum):
 
 
 class ChainProof(Struct, frozen=True):
-    """What is known of a chain's blocks: ``read_to`` is the highest that was reported.
+    """The known facts about a chain's blocks: ``read_to`` is the highest that was reported.
 
     All from ``proven_from`` to ``proven_to`` are proven, except those of ``unmatched``. None where there is
     no such block.

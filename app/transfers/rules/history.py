@@ -216,7 +216,7 @@ class AcceptanceOutcome(Struct, frozen=True):
 
 
 def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
-    """Those of the acceptances that count, without those that only announce the transfer."""
+    """The acceptances that count, without those that only announce the transfer."""
     announcing = announcing_only(counted)
     return [each for each in counted if each.event.id not in announcing] if announcing else counted
 

@@ -59,7 +59,7 @@ class CanonicalEvents(Struct, frozen=True):
         return (event for events in self.by_type.values() for event in events)
 
     def every(self, event_type: type[T]) -> list[T]:
-        """All of one type, the earliest first."""
+        """The events of one type, the earliest first."""
         return self.by_type.get(event_type, [])  # type: ignore[return-value]  # each type has events of its own
 
     def first(self, event_type: type[T]) -> T | None:

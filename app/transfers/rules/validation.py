@@ -104,7 +104,7 @@ _PRUNED_TRANSFER: Final = (
 
 
 class ReporterScope(Protocol):
-    """What a reporter may report."""
+    """The limits of a reporter."""
 
     @property
     def chains(self) -> frozenset[int] | None:

@@ -134,7 +134,7 @@ class Case(Struct):
         self.final |= found if is_known else self.known_of(found)
 
     def known_of(self, entries: Iterable[Entry]) -> frozenset[Entry]:
-        """Those that were reported and proven before the chain was read from its beginning again."""
+        """The reports that were proven before the chain was read from its beginning again."""
         return frozenset(entry for entry in entries if self._id_of(entry) in self.said.known)
 
     def _id_of(self, entry: Entry) -> str:

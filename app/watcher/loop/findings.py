@@ -1,5 +1,4 @@
-"""Decides about a block from what is known of it: which logs count, what stays in doubt, which URL is named.
-"""
+"""Decides about a block from what is known of it: which logs count, what is in doubt, which URL is named."""
 
 from __future__ import annotations
 
@@ -170,7 +169,7 @@ def next_doubt(view: View) -> Doubt | None:
 
 
 def said_of(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumber, Said]:
-    """By block what is reported of it; blocks without anything are left out."""
+    """The reports of each block; blocks without any are left out."""
     found: dict[BlockNumber, list[ReportedEvent]] = {}
     for each in reported(blocks.first, blocks.last):
         if each.canonical and not isinstance(each.event, ChainHead):

@@ -46,7 +46,7 @@ MOST_MOVES: Final = 8
 class Health(Struct):
     """The state of a node. Times are seconds of the monotonic clock.
 
-    :param excluded: why it is not believed.
+    :param excluded: why its answers are not accepted.
     :param fault: what went wrong last.
     """
 

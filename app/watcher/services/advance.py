@@ -47,7 +47,7 @@ class StepRefused(Exception):
 
 
 class Advanced(IngestResult):
-    """What happened to a step's events.
+    """The result of writing a step's events.
 
     What lies in the log between one step's end and the next one's start was written by others.
 

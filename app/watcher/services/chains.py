@@ -62,7 +62,7 @@ DISPUTED_SHOWN: Final = 5
 class DatedMiss(Struct, frozen=True):
     """A reread that differed, and when.
 
-    :param disputed: a block of it is disputed now, so what was taken back may be true.
+    :param disputed: a block of it is disputed now, so what was removed may be true.
     """
 
     at: datetime
@@ -79,7 +79,7 @@ class FalseAnswer(Struct, frozen=True):
 
 
 class WatchDetails(Struct, frozen=True):
-    """What the page of one chain shows in addition to its row.
+    """The facts that the page of one chain shows in addition to its row.
 
     :param misses: the newest rereads that differed.
     :param false_answers: of each URL the newest, if it ever returned one.

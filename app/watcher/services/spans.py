@@ -58,7 +58,7 @@ def reorgs_of_others(connection: Connection, row: Row[*tuple[Any, ...]], max_reo
     Of a chain that was read by a version that did not look, only those count that a reorganisation of now
     could reach: it may have had a reporter for years before it was watched.
 
-    :param row: of the chain, before the step. What was above its ``live_to`` was taken back before.
+    :param row: of the chain, before the step. What was above its ``live_to`` was removed before.
     """
     looked_to = row.extra.get(REORGS_TO)
     above = row.live_to - max_reorg - 1 if looked_to is None and row.live_to is not None else -1

@@ -1,2 +1,1 @@
-"""Events that reporters send about a transfer: how they are read, stored and merged, and which of them count.
-"""
+"""Events that reporters send about a transfer: how they are read, stored and merged, and which count."""

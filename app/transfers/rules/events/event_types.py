@@ -122,7 +122,7 @@ class TransferSent(BlockEvent, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """By the place in the chain, where known, then by time and id."""
+        """The sort key: by the place in the chain, where known, then by time and id."""
         in_block = self.block is None, self.block or 0
         return *in_block, self.log_index is None, self.log_index or 0, self.at, self.id
 
@@ -353,7 +353,7 @@ class EventsRetracted(Event, frozen=True, kw_only=True):
     retracted.
 
     ``subjects`` has the subject of each target. Retractions from before ids were unique only within a subject
-    lack it: they name whatever event had the id then.
+    lack it: they name the event that had the id then.
     """
 
     type = "events.retracted"

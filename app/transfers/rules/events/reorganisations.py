@@ -27,7 +27,7 @@ E = TypeVar("E", bound=BlockEvent | ChainEvent)
 
 
 class ChainLimits(Struct, frozen=True):
-    """What bounds a reorg of a chain. None: not known."""
+    """The bounds of a reorg of a chain. None: not known."""
 
     highest_block: int | None = None
     """How far the chain has been read."""
@@ -54,7 +54,7 @@ def reaches_too_far(reorg: ChainReorged, limits: ChainLimits, max_reorg_blocks: 
 def repeated_too_late(
     repeated: Iterable[ChainReorged], limits: Mapping[int, ChainLimits], max_reorg_blocks: int
 ) -> list[ChainReorged]:
-    """Those of some reorgs in the log that are belated when they are repeated now. ``limits`` are of their
+    """The reorgs among these in the log that are belated when they are repeated now. ``limits`` are of their
     chains.
     """
     return [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]

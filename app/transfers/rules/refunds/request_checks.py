@@ -102,7 +102,7 @@ def signing_digest(kind: SendKind, chain_id: ChainId, contract: bytes, wd_onchai
 
 
 def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
-    """What the known facts prove false about the request, in words; () when nothing does.
+    """The contradictions between the request and the known facts, in words; () without any.
 
     While the kind is not known, only a request that cannot be read as any kind is contradicted by it: the
     requests of deposits and burns have the same shape, and the compared fields the same numbers.
