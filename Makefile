@@ -83,7 +83,7 @@ release: ## check whether this commit can be released, and say how (VERSION=1.4.
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.release "$(VERSION)"
 
-audit: ## look for known holes in what the lock files pin (needs the network)
+audit: ## look for known vulnerabilities of what the lock files pin (needs the network)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.supply.audit
 

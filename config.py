@@ -47,12 +47,12 @@ FROM_FILES = (
 GONE: Final = {
     "ESTIMATE_COUNTS_SECONDS": "counts are stored every 5 seconds",
     "HEALTH_HOST": "HEALTH_PORT is served on HOST",
-    "METRICS_HOST": "METRICS_PORT is served on HOST where TRUSTED_PROXIES is set, else on 127.0.0.1",
+    "METRICS_HOST": "METRICS_PORT is served on HOST if TRUSTED_PROXIES is set, else on 127.0.0.1",
     "REFUND_ASK_LIMIT": "a caller may request 10 refunds a minute",
     "REPLICA_MAX_LAG_SECONDS": "a replica may lag by 5 seconds",
     "TRACING": "OpenTelemetry's own variables say what is traced: docs/logs.md#tracing",
     "TWO_PERSONS_HOURS": "a change can be approved for 72 hours",
-    "WAIT_ROUTED": "pages wait where DOORS names wait or TRUSTED_PROXIES is set",
+    "WAIT_ROUTED": "pages wait if DOORS names wait or TRUSTED_PROXIES is set",
     "WEBHOOK_CA_FILE": "set SSL_CERT_FILE for flask deliver",
     "WEB_THREADS": "each process has 4 read connections",
 }
@@ -60,7 +60,7 @@ GONE: Final = {
 
 _LOOPBACK: Final = "127.0.0.1"
 _FILE: Final = "sqlite:////var/lib/gateway/gateway.db"
-_MADE_BY: Final = "made by: openssl rand -hex 32"
+_MADE_BY: Final = "generate one with: openssl rand -hex 32"
 _RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
 _MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
@@ -117,10 +117,10 @@ def _feed_ages(text: str) -> tuple[tuple[int, int], ...]:
         chain = int(found[1] or 0) if found else 0
         if not found or chain in limits:
             example = "such as 600 or 600,1:120,137:0"
-            raise ValueError(f"must be seconds, and for single chains their ids with seconds, {example}")
+            raise ValueError(f"must be seconds, or CHAIN:SECONDS for single chains, {example}")
         limits[chain] = int(found[2])
         if limits[chain] > 30 * 86_400:
-            raise ValueError("must allow at most 2592000 seconds, which are 30 days")
+            raise ValueError("must be at most 2592000 seconds (30 days)")
     return tuple(limits.items())
 
 
@@ -272,12 +272,12 @@ class Settings:
     """By chain; 0 for those that are not named."""
     feed_stale: Literal["warn", "fail"] = _from("warn", _one_of("warn", "fail"))
     webhook_allow_networks: tuple[str, ...] = _from((), _each(_checked(
-        ip_network, "{} must be a network such as 10.0.0.0/8 or fd00::/8, with zeros behind its prefix"
+        ip_network, "{} must be a network such as 10.0.0.0/8 or fd00::/8, with zeros after its prefix"
     )))  # fmt: skip
     compat_clients: bool = _from(True, _flag)
     sandbox_controls: bool = _from(False, _flag)
     build_commit: str = _from("", Regexp(
-        r"[0-9a-f]{7,64}\Z", error="must be the hash of a commit in hex, such as: git rev-parse HEAD"
+        r"[0-9a-f]{7,64}\Z", error="must be the hash of a commit in hex; this prints it: git rev-parse HEAD"
     ))  # fmt: skip
     log_level: str = _from("INFO", lambda text: _one_of(*_LEVELS)(text.upper()))
     log_format: Literal["console", "json"] = _from("console", _one_of("console", "json"))
@@ -300,7 +300,7 @@ class Settings:
 
     @property
     def most_waiting(self) -> int:
-        """How many requests may wait in one process: few where it serves others, which come first."""
+        """How many requests may wait in one process: fewer if it serves others, too."""
         return self.wait_limit or (WAITING_ONLY if self.doors == ("wait",) else WAITING_WITH_OTHERS)
 
     @property
@@ -369,9 +369,7 @@ def _check_databases(settings: Settings) -> None:
     urls = {"DATABASE_URL": settings.database_url, "DATABASE_REPLICA_URL": settings.database_replica_url}
     postgresql = all(url.startswith("postgresql") for url in urls.values() if url)
     if settings.database_replica_url and not postgresql:
-        words = (
-            "must be a postgresql: URL, and so must DATABASE_URL, or be unset: only PostgreSQL has replicas"
-        )
+        words = "only PostgreSQL has replicas: set DATABASE_URL and this to postgresql: URLs, or unset this"
         raise ConfigError(f"DATABASE_REPLICA_URL: {words}")
     if settings.database_pooler and not postgresql:
         raise ConfigError(

@@ -56,8 +56,8 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
 
 
 def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` returns; other greenlets run meanwhile. For calls that block a thread without greenlets,
-    such as a statement of SQLite. Where no greenlets serve, the call is made directly.
+    """Run ``work`` while other greenlets run, and return its result. For calls that block a thread without
+    greenlets, such as a statement of SQLite. Where no greenlets serve, the call is made directly.
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What the application is made of: the parts of its features, and the interfaces that ``DOORS`` names."""
+"""Composes the application of its features' parts and the interfaces that ``DOORS`` names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings
 
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
-    """Add the parts of all features to the application, and hand in what those below take of those above."""
+    """Add the parts of all features to the application, and hand functions of higher ones to lower ones."""
     limit_store = LimitStore(settings.rate_limit_storage_url)
     add_part(app, Database, database)
     add_part(app, LimitStore, limit_store)

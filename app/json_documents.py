@@ -26,7 +26,7 @@ class UnreadableJson(ValueError):
 def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
     """Read one JSON document.
 
-    Refused beyond what JSON forbids: repeated keys, lone surrogates, NaN, infinities and numbers that are
+    Beyond JSON's own rules it refuses repeated keys, lone surrogates, NaN, infinities and numbers that are
     read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH`` levels, integers
     over 4,300 digits. Integers are exact, of any size.
 

@@ -14,7 +14,7 @@ API_VERSIONS: Final = ("v2",)
 
 
 class Release(Struct, frozen=True):
-    """What runs here."""
+    """The release that runs."""
 
     version: str = VERSION
     commit: str | None = None

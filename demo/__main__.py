@@ -109,7 +109,7 @@ def what_to_look_at(base: str, password: str) -> str:
   Logs          .tmp/demo/server.log, .tmp/demo/watcher.log; database sqlite:///{gateway.FOLDER}/gateway.db
 
   Statuses go 1 → 3 → 4 → 5, held back 4 → 11 → 5, and of refunds 1 → 3 → 6 → 7 → 8 → 9 → 10.
-  What happened on a chain comes from the watcher alone; validators report the rest. Ctrl-C ends it.
+  The watcher reports all that happens on a chain; validators report the rest. Ctrl-C ends it.
 """
 
 
@@ -120,7 +120,7 @@ def main() -> int:
     parser.add_argument("--host", default=host, help="of the gateway (default HOST, 127.0.0.1)")
     parser.add_argument("--port", type=int, default=port, help="of the gateway (default PORT, 8000)")
     parser.add_argument("--once", action="store_true", help="exit when every transfer is finished")
-    parser.add_argument("--claim", action="store_true", help="leave the claiming of refunds to you")
+    parser.add_argument("--claim", action="store_true", help="claim no refunds: you claim them")
     options = parser.parse_args()
     try:
         Address(options.host, options.port).refuse_if_taken("make demo")

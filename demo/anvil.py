@@ -46,7 +46,7 @@ def installed() -> Path:
         found = shutil.which("anvil")
         if found is None:
             raise AnvilMissing(
-                "install anvil (https://getfoundry.sh): the lock file has it for Linux on x86-64"
+                "install anvil (https://getfoundry.sh): the lock file has it only for Linux on x86-64"
             )
         return Path(found)
     WORKSHOP.mkdir(parents=True, exist_ok=True)

@@ -21,11 +21,11 @@ _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TO_DO: Final = """\
 {version} can be released, once CI and the long tests have passed on {commit}. What is left:
 
-  make audit                    # the notes explain each known hole in what is served
+  make audit                    # the notes explain each known vulnerability in what is served
   git tag --annotate --sign v{version} --message "Version {version}"
   git push origin v{version}
-  make sbom                     # build/sbom.json, to be kept beside the image
-  BUILD_COMMIT={commit}         # for the image, told by /version
+  make sbom                     # build/sbom.json: store it next to the image
+  BUILD_COMMIT={commit}         # for the image; /version shows it
 """
 
 

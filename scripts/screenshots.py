@@ -83,7 +83,7 @@ def printed(process: subprocess.Popen[str]) -> tuple[str, str]:
             address = found[1]
         if found := re.search(r"password  (\S+) ", line):
             return address, found[1]
-    raise SystemExit("the gateway did not start: make run says why")
+    raise SystemExit("the gateway did not start: run make run to see why")
 
 
 def request_estimates(base: str) -> None:

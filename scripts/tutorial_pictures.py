@@ -44,7 +44,7 @@ def demonstration() -> Iterator[tuple[Mapping[str, str], str]]:
                 exported = (ROOT / found[1]).read_text()
                 break
         else:
-            raise SystemExit("the demonstration did not start: make demo says why")
+            raise SystemExit("the demonstration did not start: run make demo to see why")
         yield dict(re.findall(r"^export (\w+)=(\S+)$", exported, re.MULTILINE)), password
     finally:
         process.terminate()

@@ -118,7 +118,7 @@ def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[in
         port = listeners[number].sock.getsockname()[1] if number > 0 else None
         if port is None or address.port not in (0, port):
             raise SystemExit(
-                f"{address.setting}: {address.port} is not listened at: leave out --bind, and "
+                f"{address.setting}: the server does not listen at {address.port}: leave out --bind, and "
                 "restart the server instead of upgrading it by USR2"
             )
     return {number: address.purpose for number, address in found.items()}

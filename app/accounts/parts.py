@@ -1,4 +1,4 @@
-"""What the application takes of the operators' accounts."""
+"""Adds the operators' accounts to the application."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def open_sessions_of(
 
 
 class FailureRow(Struct, frozen=True):
-    """What is counted under one key: how many failures, and when the last one was."""
+    """The failures under one key: how many, and when the last one was."""
 
     key: str
     failures: int
@@ -138,7 +138,7 @@ class FailureRow(Struct, frozen=True):
 def sign_in_failures(
     connection: Connection, keys: Iterable[str], *, locked: bool = False
 ) -> list[FailureRow]:
-    """What is counted under those of the keys that have anything, by key.
+    """The failures by key; keys without any are left out.
 
     :param locked: the rows stay locked until the end of this transaction, which ``counting`` opened.
     """

@@ -1,4 +1,4 @@
-"""The JSON interface: its routes are made of the table of operations, and so is their documentation."""
+"""The JSON interface: its routes and their documentation are made from the table of operations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
-    """What every process serves, with any interfaces: health, version, errors as JSON, https headers."""
+    """Serve what every process has: health, version, errors as JSON, https headers."""
     errors.register(app)
     require_https(app, trusted_proxies=trusted_proxies)
     for group in ("health", "release"):
@@ -50,8 +50,8 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
 
 
 def register_api(app: Flask, *, site: Path) -> None:
-    """The public operations under /v2 and /v1 (docs/interface/answers.md#legacy-v1), and their documentation,
-    of which ``site`` is the built folder.
+    """Serve the public operations under /v2 and /v1 (docs/interface/answers.md#legacy-v1), and the
+    documentation built in the folder ``site``.
     """
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
         _register(app, "", name, prefix)
@@ -61,12 +61,12 @@ def register_api(app: Flask, *, site: Path) -> None:
 
 
 def register_sandbox(app: Flask) -> None:
-    """Moving made-up transfers (docs/sandbox.md#controls)."""
+    """Serve the operation that moves made-up transfers (docs/sandbox.md#controls)."""
     _register(app, SANDBOX, SANDBOX, SANDBOX_PREFIX)
 
 
 def register_wait(app: Flask) -> None:
-    """Under /v2: an interface that separate processes may serve."""
+    """Serve the operations that wait, under /v2. Separate processes may serve them."""
     _register(app, "wait", "wait", PREFIX)
 
 

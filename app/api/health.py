@@ -46,7 +46,7 @@ class WatchedChainShape(Shape):
         attribute="unmatched",
         metadata=describe(
             "Blocks in doubt: nodes of two providers do not agree on them, and their headers do not prove "
-            "them. proven_to goes over them.",
+            "them. proven_to does not stop at them.",
             0,
         ),
     )
@@ -70,8 +70,8 @@ class ReadyAnswer(Answer):
         fields.Nested(StaleFeedShape),
         dump_default=[],
         metadata=describe(
-            "Chains in service whose newest event is older than FEED_MAX_AGE_SECONDS allows. Where "
-            "FEED_STALE is fail, one is enough for a 503."
+            "Chains in service whose newest event is older than FEED_MAX_AGE_SECONDS allows. If "
+            "FEED_STALE is fail, one such chain causes a 503."
         ),
     )
 
@@ -103,7 +103,7 @@ VERSION_SHAPE: Final = VersionAnswer()
 
 
 def version() -> Response:
-    """Nothing is read, so it answers while the database is down."""
+    """It reads nothing, so it answers while the database is down."""
     running = current(Release)
     shown = {
         "version": running.version,

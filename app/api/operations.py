@@ -268,7 +268,7 @@ OPERATIONS: Final = (
         description=(
             "Returns the exact median and the 90th and 99th percentiles (nearest rank) of the time from send "
             "to release, in seconds, of the transfers between the two chains that were released in the last "
-            "7 days. Of a token of a very busy pair the window is shorter, as `window_seconds` says."
+            "7 days. For a token of a very busy pair the window is shorter: see `window_seconds`."
         ),
     ),
     Operation(
@@ -280,8 +280,9 @@ OPERATIONS: Final = (
         summary="waitTransferStatus: wait for the next status of a transfer",
         description=(
             "Returns what `getTransferStatus` returns, when the transfer is at another status than "
-            "`after_status`, or when the time is over. With 503 and `wait_busy` too many wait already: "
-            "use `getTransferStatus` instead. A gateway may serve this path elsewhere or not at all (404)."
+            "`after_status`, or when the time is over. If 503 has the reason `wait_busy`, too many clients "
+            "wait: use `getTransferStatus` instead. A gateway may serve this path elsewhere or not at all "
+            "(404)."
         ),
         examples_of="getTransferStatus",
     ),
@@ -293,9 +294,8 @@ OPERATIONS: Final = (
         summary="transferEvents: a stream of the changes of statuses",
         description=(
             "A stream with an event for each change of a status, also when a status is taken back. With "
-            "`transfer_id` it begins with the first status, with `account` instead of it with what happens "
-            "from now on, with the id of an event after that event. A gateway may serve this path elsewhere "
-            "or not at all (404)."
+            "`transfer_id` it begins with the first status; with `account`, with the next change; with the "
+            "id of an event, after that event. A gateway may serve this path elsewhere or not at all (404)."
         ),
         parameters=(
             ("Last-Event-ID", "The id of the last event that you received: the stream continues after it."),
@@ -403,7 +403,7 @@ OPERATIONS: Final = (
         view=health.version,
         answer=health.VERSION_SHAPE,
         summary="version: which one answers?",
-        description="Nothing is read for it, so it answers while the database is away.",
+        description="It reads nothing, so it answers while the database is down.",
         failures=(405, 500),
     ),
 )

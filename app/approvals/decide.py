@@ -109,7 +109,7 @@ def approve(
     """Make the proposed change, in one transaction with the records that name both persons.
 
     :param typed: what was typed to confirm, where the preview requires a name.
-    :param risks: of the preview; empty: nobody saw one.
+    :param risks: those of the preview (``Preview.risks``); empty if nobody saw one.
     :raises ProposalRefused: this person may not, or it is not open any more.
     :raises EditRefused: why the change cannot be made any more; the proposal stays open.
     """

@@ -1,6 +1,6 @@
 """The places outside of the database where heads of the audit log are noted.
 
-A head covers every record before it, so the next one makes up for one that was lost (docs/audit.md#anchors).
+A head covers every record before it, so the next head makes up for a lost one (docs/audit.md#anchors).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Anchors:
-    """The places of ``AUDIT_ANCHORS``. No change fails with one."""
+    """The places of ``AUDIT_ANCHORS``. A change succeeds even if a place fails."""
 
     def __init__(self, urls: Iterable[str] = ()) -> None:
         self._places = [urlsplit(url) for url in urls]
@@ -42,7 +42,7 @@ class Anchors:
         self._failures: dict[SplitResult, str] = {}
         if syslogs := [place.geturl() for place in self._places if place.scheme != "file"]:
             _log.warning(
-                "AUDIT_ANCHORS: %s: syslogs are deprecated and end with 2.0.0 (docs/audit.md#anchors)",
+                "AUDIT_ANCHORS: %s: syslogs are deprecated, and 2.0.0 removes them (docs/audit.md#anchors)",
                 ", ".join(syslogs),
             )
 

@@ -16,7 +16,7 @@ KEY_BYTES = 32
 
 
 class KeyFileUnusable(Exception):
-    """The file cannot be read, written, or holds no key; the message says which, after its name."""
+    """The key file cannot be read or written, or holds no key. The message begins with its name."""
 
 
 def stored_key(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""What the application takes of the audit log."""
+"""Adds the audit log to the application."""
 
 from __future__ import annotations
 

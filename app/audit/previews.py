@@ -1,4 +1,4 @@
-"""What a change would do, in words, before an operator confirms it."""
+"""The effects of a change in words, before an operator confirms it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TriedRoute(Struct, frozen=True):
 
 
 class Preview(Struct, frozen=True):
-    """What an edit would do. Without ``changes`` it would do nothing.
+    """The effects of an edit. Without ``changes`` it has none.
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
     but proposed to a second operator. ``audited`` are the rows before and after; ``fingerprint`` is of the

@@ -54,7 +54,7 @@ def audit_head(connection: Connection) -> tuple[int, bytes] | None:
 def archived_head(connection: Connection) -> tuple[int, str] | None:
     """Id and MAC, in hexadecimal digits, of the record before the first one; None where none was archived.
 
-    A record of the log says so, which is sealed as every other one.
+    A sealed record of the log has them.
     """
     last = (connection.scalar(select(func.min(AuditRecord.id))) or 1) - 1
     names_it = AuditRecord.subject.startswith(f"{UP_TO}{last}:", autoescape=True)
@@ -64,7 +64,7 @@ def archived_head(connection: Connection) -> tuple[int, str] | None:
 
 
 def log_begins(connection: Connection) -> datetime | None:
-    """The time of the first record, where older ones were archived; None where none was."""
+    """The time of the first record if older ones were archived, otherwise None."""
     if archived_head(connection) is None:
         return None
     return connection.scalar(select(AuditRecord.at).order_by(AuditRecord.id).limit(1))

@@ -52,10 +52,10 @@ from app.values.differences import FieldDifference, difference
 
 
 class Saved(Struct, frozen=True):
-    """What was done, a sentence a change, and the id of its audit record; None where nothing changed.
+    """The changes that were made, a sentence each, and the id of their audit record; None if nothing changed.
 
-    With ``proposal_id`` it was not done but proposed: it waits for a second operator. ``brief`` says it in a
-    few words, for a message; where it is empty, ``changes`` are short enough.
+    With ``proposal_id`` they were not made but proposed, and wait for a second operator. ``brief`` is a
+    shorter text for a message; empty if ``changes`` are short enough.
     """
 
     changes: tuple[str, ...]
@@ -263,8 +263,8 @@ class ArchivedMeanwhile(Exception):
 def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
     """The records as lines of JSON, oldest first, with everything that verification needs but the key.
 
-    They are those of the moment in which it begins. No connection is held while a line is sent, however slow
-    its reader is.
+    The export has the records that exist when it begins. No connection is held while a line is sent, however
+    slow its reader is.
 
     :raises RecordUnreadable: the next one cannot be read.
     :raises ArchivedMeanwhile: the next ones are gone.

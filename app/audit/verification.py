@@ -1,4 +1,4 @@
-"""Verifies the chain of records, and archives its oldest ones in files that it goes on from."""
+"""Verifies the chain of records, and archives its oldest records in files."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def _verify(
     cut_off = max(noted, default=0)
     if fault is None and cut_off > last_id:
         fault = (
-            f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
-            "records were removed at the end, or an older backup was restored"
+            f"records after {last_id} are missing: record {cut_off} is known: "
+            "somebody removed records at the end, or restored an older backup"
         )
     return Verification(last_id - archived, head_text(last_id, last_mac), fault, archived)
 
@@ -134,10 +134,10 @@ class ArchiveRefused(Exception):
 def archive_audit(
     database: Database, audit_keys: AuditKeys, before: datetime, file: Path, *, actor: Actor
 ) -> Verification | None:
-    """Move the oldest records, up to the first that is not from before a time, into a file.
+    """Move the oldest records, up to the first one from a time on, into a file.
 
-    They leave the log in one transaction with a record of that, after the file is on the disk and was
-    verified there. A run that was ended at any moment can be repeated.
+    Once the file is on the disk and verified, one transaction removes them from the log and records that. An
+    interrupted run can be repeated.
 
     :returns: what was verified in the file; None where there is no such record.
     :raises ArchiveRefused: the records are not intact, or the file exists and has others.

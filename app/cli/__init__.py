@@ -1,1 +1,1 @@
-"""What operators type: one module a feature, and the terminal's helpers."""
+"""The commands of operators: one module for each feature, and helpers for the terminal."""

@@ -124,7 +124,7 @@ def _filters(command: F) -> F:
         click.option(
             "--action", help="An action such as network.edit, or network for all actions of that kind."
         ),
-        click.option("--subject", help="Part of the object that was changed, such as USDC or 'chain 56'."),
+        click.option("--subject", help="Part of the name of the changed object, such as USDC or 'chain 56'."),
         click.option("--actor", help="Part of the email of the account, or of cli:NAME."),
     ):
         command = option(command)
@@ -153,7 +153,7 @@ def _filters(command: F) -> F:
     multiple=True,
     callback=_anchored,
     type=click.File("r", encoding="utf-8", errors="replace"),
-    help="File that AUDIT_ANCHORS names, or of the syslog (- for standard input): check every head in it.",
+    help="File of AUDIT_ANCHORS or of the syslog (- for standard input): check every head in it.",
 )
 @click.option(
     "--archive",
@@ -180,7 +180,7 @@ def verify(
         say(f"records 1 to {found.archived} are archived: --archive verifies them, too")
 
 
-@audit.command("archive", deprecated="It ends with 2.0.0, see docs/audit.md#archives.")
+@audit.command("archive", deprecated="2.0.0 removes it, see docs/audit.md#archives.")
 @click.option(
     "--before",
     required=True,
@@ -192,7 +192,7 @@ def verify(
     "file",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. One that exists is not changed.",
+    help="File to write. An existing file is not changed.",
 )
 def archive(before: datetime, file: Path) -> None:
     """Move the oldest records into a file that 'audit verify --archive' reads.
@@ -207,7 +207,7 @@ def archive(before: datetime, file: Path) -> None:
     except OSError as error:
         raise Refusal(f"nothing was archived: {file}: {error.strerror}; choose another place") from None
     if found is None:
-        say("no records are from before that time")
+        say("the log has no records from before that time")
     else:
         say(f"archived records: {found.count}; head {found.head}")
 

@@ -31,7 +31,7 @@ COMMANDS: Final = {
 
 
 class CommandLine(AppGroup):
-    """The application's commands. A serving process saves the time to import them.
+    """The application's commands. Calling one imports its module, so a serving process imports none.
 
     Listed by their modules' names, as in click's documentation, rather than imported in a function for each.
     """

@@ -1,4 +1,4 @@
-"""Commands of ``flask --app wsgi``: ``backup`` copies the embedded database, ``version`` says what runs."""
+"""``flask --app wsgi backup`` copies the embedded database, ``version`` prints the release."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class BackupRefused(Exception):
 
 
 class Backup(Struct, frozen=True):
-    """What was written: its size in bytes, and the revision of its schema as in ``flask db current``."""
+    """The file that was written: its size in bytes, and the revision of its schema as in ``flask db
+    current``.
+    """
 
     size: int
     revision: str
@@ -43,7 +45,7 @@ class Backup(Struct, frozen=True):
 def back_up(url: URL, target: Path) -> Backup:
     """Copy a snapshot of the database to a file that only its owner may read.
 
-    Writers go on meanwhile. The file appears whole, checked and on the disk, or not at all.
+    Writers continue meanwhile. The file appears complete and verified, or not at all.
 
     :param url: of the database.
     :raises BackupRefused: it is not SQLite or not there, the file exists or cannot be written, or the copy is
@@ -60,7 +62,7 @@ def back_up(url: URL, target: Path) -> Backup:
             _appear(draft, target)
     except FileExistsError:
         raise BackupRefused(
-            f"{target} was made meanwhile: nothing is overwritten; choose another name"
+            f"{target} was created meanwhile: nothing is overwritten; choose another name"
         ) from None
     except OSError as error:
         raise BackupRefused(f"{target} cannot be written: {error.strerror}; choose another place") from None

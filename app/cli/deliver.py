@@ -26,13 +26,13 @@ _log = logging.getLogger("app.sender")
 
 
 @click.command("deliver", cls=OneLineCommand)
-@click.option("--once", is_flag=True, help="Send what is due now, and end.")
+@click.option("--once", is_flag=True, help="Send what is due now, then exit.")
 @with_appcontext
 def deliver(once: bool) -> None:
     """Send webhooks, until SIGTERM or SIGINT.
 
-    You can run several of them: one of them takes each delivery. Exits with 0 after a signal, with 1
-    if it cannot start.
+    You can run several: each delivery is sent by only one of them. Exits with 0 after a signal, with 1 if
+    it cannot start.
     """
     database = current(Database)
     snapshots = current(SnapshotSource)

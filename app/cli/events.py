@@ -105,7 +105,7 @@ def export() -> None:
     if pruned := count_pruned(database):
         click.echo(
             f"note: this export does not contain {grouped(pruned)} pruned transfers, nor the pool amounts "
-            "that they moved. A database that you restore from it does not know their ids: a backup does.",
+            "that they moved. A database that you restore from it does not know their ids. A backup does.",
             err=True,
         )
     for line in export_log(database):
@@ -138,7 +138,7 @@ def verify_log(context: click.Context) -> None:
     """Project the event log again, compare it with all derived data, and change nothing.
 
     Prints each row that differs. Exits with 0 if no row differs, otherwise with 1. The gateway keeps running
-    meanwhile, and does not wait for it. `events replay` repairs the rows.
+    meanwhile. `events replay` repairs the rows.
     """
     database = current(Database)
     differed = _Differed()
@@ -200,7 +200,7 @@ def _transfers(length: int) -> Iterator[Callable[[int], None]]:
 def retract(
     event_ids: tuple[str, ...], token: str | None, since: str | None, reason: str, **about: Any
 ) -> None:
-    """Retract events, as a reorganisation would. Prints the ids with which the retraction can be retracted.
+    """Retract events, as a reorganisation would. Prints the ids of the retractions: retract them to undo it.
 
     If several events about different objects have the same id, choose one with --transfer, --chain or
     --route.
@@ -272,8 +272,8 @@ def prune_log(before: str, dry_run: bool) -> None:
 def _pruning_in_words(found: Pruning, requested: datetime, dry_run: bool) -> Iterator[str]:
     if found.before < requested:
         yield (
-            f"transfers since {found.before.isoformat()} stay: answers need them (latencies of 7 days, "
-            "current epochs of pools)"
+            f"transfers since {found.before.isoformat()} are not pruned: answers need them (latencies of 7 "
+            "days, current epochs of pools)"
         )
     total = sum(found.transfers.values())
     done = "would prune" if dry_run else "pruned"
@@ -304,7 +304,7 @@ SAY_SECONDS = 10.0
 @click.command("backfill", cls=CheckedCommand)
 @click.option("--status", is_flag=True, help="Print how far each backfill is, and change nothing.")
 @click.option(
-    "--again", is_flag=True, help="Start each backfill from its beginning, also one that has ended."
+    "--again", is_flag=True, help="Start each backfill from its beginning, including those that have ended."
 )
 @click.option(
     "--reopen",
@@ -328,9 +328,10 @@ SAY_SECONDS = 10.0
 )
 @with_appcontext
 def backfill(status: bool, again: bool, reopens: bool, rows: int, pause: float) -> None:
-    """Fill what migrations added, once every process runs this version. The gateway keeps running meanwhile.
+    """Fill what migrations added. Run it once every process runs this version.
 
-    You can stop the command at any time: the next run continues where it stopped.
+    The gateway keeps running meanwhile. You can stop the command at any time: the next run continues where
+    it stopped.
     """
     database = current(Database)
     if reopens:
@@ -362,7 +363,7 @@ def backfill(status: bool, again: bool, reopens: bool, rows: int, pause: float) 
 def _words(progress: Any) -> str:
     if progress is None:
         return "not begun"
-    counts = f"{grouped(progress.looked_at)} rows looked at, {grouped(progress.changed)} filled"
+    counts = f"{grouped(progress.looked_at)} rows read, {grouped(progress.changed)} filled"
     if progress.ended_at is None:
         return f"{counts}, to {progress.done_to.hex()[:12]}…"
     return f"ended at {as_text(progress.ended_at)}: {counts}"

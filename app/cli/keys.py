@@ -45,7 +45,7 @@ def _print(what: str, want: Callable[[], Wanted], break_glass: str | None) -> No
         issued = issue(*parts, want(), actor=cli_actor(), break_glass=break_glass)
     except CredentialRefused as refused:
         raise Refusal(str(refused)) from None
-    say(f"The {what} (shown this once):", err=True)
+    say(f"The {what} (shown only once):", err=True)
     say(issued.text)
 
 
@@ -69,7 +69,7 @@ def _print(what: str, want: Callable[[], Wanted], break_glass: str | None) -> No
 )
 @break_glass
 def create_api_key(name: str, scopes: tuple[str, ...], rate_limit: str, break_glass: str | None) -> None:
-    """Create the API key NAME and print it. It is shown this once."""
+    """Create the API key NAME and print it. It is shown only once."""
     _print(f"API key {name}", lambda: new_key(name, scopes, rate_limit), break_glass)
 
 
@@ -135,7 +135,7 @@ def create_ingest_token(
     break_glass: str | None,
     **quota: int | None,
 ) -> None:
-    """Create the ingest token NAME and print it. It is shown this once.
+    """Create the ingest token NAME and print it. It is shown only once.
 
     Without --type it may report all event types, without --chain about all chains.
     """
@@ -151,7 +151,7 @@ def create_ingest_token(
 @click.option("--expires", help="When the new token expires, RFC 3339 such as 2027-01-31T12:00:00Z.")
 @break_glass
 def rotate_ingest_token(name: str, expires: str | None, break_glass: str | None) -> None:
-    """Create a second token NAME with the same scope and quota, and print it. It is shown this once.
+    """Create a second token NAME with the same scope and quota, and print it. It is shown only once.
 
     Both are valid until the older one is revoked: ingest-tokens revoke NAME --key KEY_ID.
     """

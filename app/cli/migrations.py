@@ -1,4 +1,4 @@
-"""``flask --app wsgi db …``: Flask-Migrate's commands. What they refuse is one line, with what to do."""
+"""``flask --app wsgi db …``: Flask-Migrate's commands. Their errors are one line, with what to do."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _ROLE = click.Choice([role.value for role in Role])
 @click.option(
     "--password",
     envvar="OPERATOR_PASSWORD",
-    help="Other users can see it: use the prompt, OPERATOR_PASSWORD or --password-file instead.",
+    help="Other users of the machine see it: use the prompt, OPERATOR_PASSWORD or --password-file instead.",
 )
 @click.option(
     "--password-file",
@@ -54,7 +54,7 @@ _ROLE = click.Choice([role.value for role in Role])
     help="File with the password; also OPERATOR_PASSWORD_FILE.",
 )
 @click.option(
-    "--needs-second-factor", is_flag=True, help="A second factor must be set up at the first sign-in."
+    "--needs-second-factor", is_flag=True, help="The owner must set up a second factor at the first sign-in."
 )
 @break_glass
 def create(
@@ -162,7 +162,7 @@ def new_password(email: str, break_glass: str | None) -> None:
     """
     password = generate_password()
     _change(AccountAction.NEW_PASSWORD, email, break_glass, hashed=hash_password(password))
-    say(f"The new password of {email} (shown this once):", err=True)
+    say(f"The new password of {email} (shown only once):", err=True)
     say(password)
 
 
@@ -179,7 +179,7 @@ def reset_second_factor(email: str, break_glass: str | None) -> None:
 @click.option(
     "--unnamed",
     type=click.Choice(["oldest", "present"]),
-    help="Which key encrypts secrets that earlier versions wrote without the name of a key: the first of "
+    help="The key of secrets that earlier versions stored without a key's name: the first of "
     "SECRET_KEYS_OLD, or SECRET_KEY. Needed only if the database has such secrets and you have several keys.",
 )
 def reencrypt_(unnamed: str | None) -> None:
@@ -190,22 +190,21 @@ def reencrypt_(unnamed: str | None) -> None:
     """
     settings = current_app.config["SETTINGS"]
     if not settings.secret_key:
-        raise Refusal("SECRET_KEY is not set: set the one of the gateway; nothing was changed")
+        raise Refusal("SECRET_KEY is not set: set it as for the gateway; nothing was changed")
     keys = CodeKeys(settings.secret_key, settings.secret_keys_old)
     name = {"oldest": keys.oldest, "present": keys.present, None: None}[unnamed]
     try:
         done = reencrypt(current(Database), current(AuditKeys), keys, actor=cli_actor(), unnamed=name)
     except KeyNotNamed as refused:
         raise Refusal(
-            f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
-            "nothing was changed"
+            f"{refused}: choose that key with --unnamed (docs/operations.md#rotate-keys); nothing was changed"
         ) from None
-    say(f"secrets encrypted with the present key: {done.moved}; they were before: {done.already}")
+    say(f"secrets now encrypted with the present key: {done.moved}; already before: {done.already}")
     if done.unreadable:
         emails = ", ".join(done.unreadable)
         raise Refusal(
             f"the secrets of {emails} need a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: add it "
-            "to the latter, or run operators reset-second-factor EMAIL"
+            "to SECRET_KEYS_OLD, or run operators reset-second-factor EMAIL"
         )
 
 

@@ -43,15 +43,13 @@ def say(line: object, *, err: bool = False) -> None:
 
 
 def stop_signals() -> list[signal.Signals]:
-    """At which a command ends that runs until it is stopped: also where its terminal is closed, except under
-    ``nohup``.
-    """
+    """The signals that end a long-running command: also that of a closed terminal, except under ``nohup``."""
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
 
 
 def tell_stopped(log: logging.Logger) -> None:
-    """Say that it has ended, in the log; to who stopped it at a terminal, in one word."""
+    """Report that the command has ended: on a terminal in one word, otherwise in the log."""
     if sys.stderr.isatty():
         click.echo("\nstopped", err=True)
     else:
@@ -85,13 +83,13 @@ def cli_actor() -> Actor:
 break_glass = click.option(
     "--break-glass",
     metavar="REASON",
-    help="Make a change without the second approval that TWO_PERSONS requires. The audit log stores it.",
+    help="Make a change without the second approval that TWO_PERSONS requires. The audit log stores REASON.",
 )
 """Adds ``--break-glass REASON``, which comes as ``break_glass``."""
 
 
 class OneLineCommand(click.Command):
-    """A command that says in one line why the database, the disk or a key does not let it go on."""
+    """A command that reports a fault of the database, the disk or a key in one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -104,7 +102,7 @@ class OneLineCommand(click.Command):
             if not is_operators(error):
                 raise
             where = error.filename or "output"
-            raise Refusal(f"{where}: {error.strerror}: mend that, and run the command again") from None
+            raise Refusal(f"{where}: {error.strerror}: correct that, and run the command again") from None
         except Exception as error:
             if not is_operators(error):
                 raise
@@ -113,7 +111,7 @@ class OneLineCommand(click.Command):
 
 
 class OneLineGroup(OneLineCommand, AppGroup):
-    """A group of such commands."""
+    """A group of commands that report such faults in one line."""
 
 
 class _NeedsData(OneLineCommand):
@@ -134,7 +132,7 @@ class DataGroup(_NeedsData, AppGroup):
 
 
 class CheckedCommand(_NeedsData):
-    """Such a command outside of a group."""
+    """A command outside of a group that needs a migrated database."""
 
 
 @with_appcontext

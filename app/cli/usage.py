@@ -1,4 +1,4 @@
-"""One line for what click refuses of what somebody typed: what is wrong, and what to type instead."""
+"""Turns a usage error of click into one line: what is wrong, and what to type instead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Refused(click.ClickException):
 
 
 def take_over(context: click.Context) -> None:
-    """Have this command line refuse in one line, and list only the commands of operators."""
+    """Make this command line report usage errors in one line, and list only the commands of operators."""
     root = context.find_root()
     if _TAKEN in root.meta:
         return
@@ -58,7 +58,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 def in_words(error: click.UsageError) -> str:
-    """What is wrong, and what to type instead."""
+    """The error in one line: what is wrong, and what to type instead."""
     context = error.ctx
     if context is None:
         return f"{error.format_message().rstrip('.')}; add --help to see what the command takes"

@@ -98,7 +98,7 @@ class Progress:
 
 
 def done_of(view: View) -> tuple[int, int] | None:
-    """Blocks of the backfill that were read, and of all of it; None where it has ended or not begun."""
+    """How many blocks the backfill has read, and how many it has; None before it begins and after it ends."""
     readings, start = view.readings, view.terms.from_block
     if readings.live_from is None or readings.live_from <= start:
         return None
@@ -150,7 +150,7 @@ def status_row(chain: WatchedChain, now: datetime) -> Sequence[str]:
 def status_notes(
     chains: Sequence[WatchedChain], disputed: Callable[[ChainId], Sequence[DisputedLog]]
 ) -> Iterator[str]:
-    """What is wrong, a line each.
+    """The faults of the chains, a line each.
 
     :param disputed: returns logs of the highest disputed blocks of a chain.
     """
@@ -216,7 +216,7 @@ _log = logging.getLogger("app.watcher")
 def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: bool) -> None:
     """Watch the configured chains and record their events, until SIGTERM or SIGINT.
 
-    You can run several watchers: one of them reads each chain, and the others stand by. Exits with
+    You can run several watchers: of each chain, one is the reader and the others stand by. Exits with
     0 after a signal, with 1 if it cannot start; --check exits with 1 if a chain cannot be watched.
     """
     if check and status:

@@ -82,7 +82,7 @@ class NewOperatorForm(MayWaitForm):
 
 
 class OperatorForm(MayWaitForm):
-    """What an administrator sets for an account."""
+    """An administrator's settings of an account."""
 
     guarded_section = OPERATORS
 
@@ -136,7 +136,7 @@ class AccountView(ConsoleView):
 
     @expose("/kept")
     def kept(self) -> str:
-        """What was typed before a session ended: the browser has stored it, and sends it again from here."""
+        """The page from which the browser sends a stored form again, after the session ended."""
         return self.render("console/account/kept.html")
 
     @expose("/sessions/<int:session_id>/sign-out", methods=("POST",))

@@ -275,10 +275,9 @@ _OWN_REQUESTS: Final = ("same-origin", "none")
 def compress(response: Response) -> Response:
     """Compress a page, a style or a script, in every deployment: proxies must not.
 
-    From the length of a compressed page, one who makes a browser request it again and again could guess what
-    else is on it (BREACH). So only requests of the console itself are answered compressed, and none that
-    sends a form: passwords, tokens and codes are shown once, as the answer to one
-    (docs/security.md#compressed).
+    An attacker who makes a browser request a compressed page repeatedly could guess its content from its
+    length (BREACH). So only requests of the console itself are answered compressed, and no answer to a form:
+    it may show a password, token or code (docs/security.md#compressed).
     """
     by_itself = request.method == "GET" and request.headers.get("Sec-Fetch-Site") in _OWN_REQUESTS
     page = response.status_code == 200 and response.mimetype in _COMPRESSED

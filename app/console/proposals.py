@@ -108,7 +108,9 @@ _MOST_SEEN: Final = 20
 
 
 def decisions_to_see() -> list[tuple[Proposal, str]]:
-    """The own proposals that were decided in the last day and not opened since in this browser, and how."""
+    """The user's proposals that were decided in the last day and not opened since in this browser, and the
+    decisions.
+    """
     email, now = current_user.email, current(Database).clock()
     decided = list_decided(current(Database), current(TwoPersons), email)
     seen = session.get(_SEEN, ()) if decided else ()

@@ -61,7 +61,7 @@ class WaitingRefund(Struct, frozen=True):
 
     @property
     def words(self) -> WaitWords | None:
-        """What it waits for, from whom, and what to do; None where it is ready since."""
+        """What it waits for, from whom, and what to do; None if it is ready by now."""
         waiting = refund_waits_for(self.refund, self.line.since, {})
         return None if waiting is None else wait_words(waiting, self.line.src, self.line.dst)
 

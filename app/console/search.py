@@ -126,7 +126,7 @@ class Found(StrEnum):
 
 
 class SearchResult(Struct, frozen=True):
-    """What was found.
+    """The result of a search.
 
     ``account`` is the account as the feed stores it, where one was found: the filter of its whole list, which
     ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what was

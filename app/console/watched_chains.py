@@ -77,7 +77,7 @@ def watched(chain_id: int) -> WatchedChain | None:
 
 
 def watch_pill(chain: WatchedChain) -> Markup:
-    """The state of the reading; since when the chain is not read, where it is not."""
+    """The state of the reading, and if the chain is not read, since when."""
     word, look, _ = STATE_WORDS[chain.state]
     return unknown(word, chain.read_at) if look is Look.UNKNOWN else pill(word, look)
 

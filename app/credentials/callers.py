@@ -44,7 +44,9 @@ class RequestLimits:
         self._store = store
 
     def count(self, key: ApiKey | None, caller: IPAddress | None) -> LimitUsage | None:
-        """None where nothing limits the request. One with a key counts only for its key, from any address."""
+        """Count a request; None if nothing limits it. One with a key counts only for the key, from any
+        address.
+        """
         limits = self._limits if key is None else limits_of(key.rate_limit)
         if not limits:
             return None

@@ -64,19 +64,21 @@ def every_credential(connection: Connection, table: type[Credential]) -> Sequenc
 def credentials_named(
     connection: Connection, table: type[Credential], name: str
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Those that have or had the name, revoked ones too, the oldest first; all columns but the digest."""
+    """The keys or tokens that have or had the name, revoked ones too, the oldest first; all columns but the
+    digest.
+    """
     return connection.execute(_shown(table).where(table.name == name).order_by(table.id)).all()
 
 
 def credential_by_id(
     connection: Connection, table: type[Credential], row_id: int
 ) -> Row[*tuple[Any, ...]] | None:
-    """The one in this row, revoked or not, all columns but the digest; None where there is none."""
+    """The key or token in this row, revoked or not, all columns but the digest; None where there is none."""
     return connection.execute(_shown(table).where(table.id == row_id)).one_or_none()
 
 
 def uses_of(connection: Connection, api_key_id: int, first_day: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """By day (Unix time // 86400), the newest first; days without any are left out."""
+    """The uses of a key by day (Unix time // 86400), the newest first; days without any are left out."""
     found = select(ApiKeyUse.day, ApiKeyUse.requests, ApiKeyUse.limited).where(
         ApiKeyUse.api_key_id == api_key_id, ApiKeyUse.day >= first_day
     )

@@ -51,7 +51,7 @@ def is_operators(error: BaseException) -> bool:
 
 
 def unusable(address: str, error: BaseException) -> str:
-    """What a database answered, or why it did not, and what to do.
+    """Why the database cannot be used, and what to do.
 
     :param address: of the database, without its password.
     """

@@ -66,7 +66,7 @@ class Limit(Struct, frozen=True):
         return self.most - self.reserved
 
     def to_set(self, needed: int) -> str:
-        """What to set for so many, in words for the operator."""
+        """The setting for so many connections, in words for the operator."""
         return f"{self.setting} {needed + self.reserved} (now {self.most})"
 
 
@@ -90,7 +90,7 @@ class Allowed(Struct, frozen=True):
 
 
 def workers_allowed(database: Database) -> Allowed | None:
-    """What the scarcest server allows; None where none says how many."""
+    """The workers that the scarcest server allows; None if no server has a limit."""
     found = []
     for name, engine, each in _servers(database):
         seen = _connections(engine)
@@ -115,7 +115,7 @@ def check_connections(database: Database, workers: int | None = None) -> None:
 
 
 def connection_complaints(database: Database, workers: int | None = None) -> Iterator[str]:
-    """What allows too few connections, and what to set, in words for the operator.
+    """The limits that allow too few connections, and what to set, in words for the operator.
 
     :param workers: as above.
     """

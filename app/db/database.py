@@ -185,7 +185,7 @@ REPLICA_MAX_LAG_SECONDS: Final = 5.0
 
 
 class Database(Struct, frozen=True):
-    """What a use case reads from and writes to, and the clock that dates it."""
+    """The connections with which a use case reads and writes, and its clock."""
 
     engine: Engine
     """For the console, commands, and all writes except those of the feed."""
@@ -212,7 +212,7 @@ class Database(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Of the database, in a form that may be printed: a query can contain a password, too."""
+        """The database's URL in a form that may be printed: a query can contain a password, too."""
         return self.engine.url.set(query={}).render_as_string(hide_password=True)
 
     def work_as_command(self) -> None:

@@ -124,8 +124,8 @@ def tickets_of(engine: Engine) -> Tickets | None:
 
 @contextmanager
 def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
-    """A connection of the engine's pool, with these execution options. Who waits longest is served first:
-    the pool alone is unfair under greenlets.
+    """A connection of the engine's pool, with these execution options. The caller who waits longest is served
+    first: the pool itself is unfair under greenlets.
 
     :raises TimeoutError: of SQLAlchemy: none was free in time.
     """
@@ -145,8 +145,8 @@ def connected(engine: Engine, **options: Any) -> Iterator[Connection]:
 def pool_options(size: int) -> dict[str, Any]:
     """Options of an engine's pool.
 
-    :param size: connections, opened when they are needed. Whoever holds one must not wait for another one of
-        the same pool: with as many of them as there are connections, all would wait in vain.
+    :param size: connections, opened when they are needed. A caller who holds one must not wait for another
+        one of the same pool: if all did so, all would wait in vain.
     """
     return {
         "poolclass": QueuePool,
@@ -333,10 +333,10 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
 
 
 class HandedIn(Generic[P, R]):
-    """A hook in a feature's transactions for features above it, which it does not know.
+    """A hook in a feature's transactions, for features above it.
 
-    The feature calls it with the transaction and with what has happened, or is planned: such as a change, of
-    which subscribers are notified. ``app/features.py`` hands in what is done.
+    The feature calls it with the transaction and a change that was made or is planned. A feature above hands
+    in the function.
     """
 
     def __init__(self, name: str) -> None:

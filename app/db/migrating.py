@@ -65,8 +65,8 @@ class Turn:
         except DBAPIError as error:
             cause = str(error.orig).strip().partition("\n")[0]
             raise CommandError(
-                f"the connection that kept other upgrades out is gone ({cause}); what is finished is kept: "
-                "run the upgrade again, it goes on from there"
+                f"the connection that locked out other upgrades is gone ({cause}): "
+                "run the upgrade again, it continues after the last finished step"
             ) from None
 
 
@@ -158,7 +158,7 @@ _INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name)
 
 
 def is_postgresql() -> bool:
-    """Which database this is for, also in the offline mode that only writes out SQL."""
+    """Whether the migration is for PostgreSQL, also in the offline mode that only writes out SQL."""
     return op.get_context().dialect.name == "postgresql"
 
 
@@ -259,7 +259,7 @@ def requested_percent(arguments: Mapping[str, str]) -> int:
             raise CommandError(
                 f"-x {name}={given}: the only argument is {PERCENT}=N, a whole number from 1 to 100 "
                 "such as 5: "
-                "how much of the time the upgrade may work at rows"
+                "the share of the time in which the upgrade may change rows"
             )
     return int(arguments.get(PERCENT, HALF))
 

@@ -61,7 +61,7 @@ db = SQLAlchemy(model_class=Base)
 
 
 class Migrations:
-    """What the commands of Flask-Migrate read at the application.
+    """The settings that the commands of Flask-Migrate read.
 
     They import Alembic. A process that serves saves that: it is a tenth of its start.
     """
@@ -78,7 +78,7 @@ class Migrations:
 
 
 class BackfillProgress(Base):
-    """Written in the transaction that writes the rows of a range: both exist or neither."""
+    """How far a backfill is. It is written in the transaction that fills the rows."""
 
     __tablename__ = "backfills"
 
@@ -94,7 +94,8 @@ REVISION_LENGTH = 32
 
 
 class SchemaFloor(Base):
-    """Written by a migration that older code could not run on, and removed by its downgrade.
+    """The oldest code that can run here. A migration that excludes older code writes it, and its downgrade
+    removes it.
 
     A migration that only adds writes none (docs/decisions/0050-range-of-schemas.md).
     """

@@ -25,8 +25,8 @@ _REPLICA_SECONDS: Final = 0.5
 
 _REFUSED_TRANSACTION: Final = "not allowed in statement pooling mode"
 _NO_TRANSACTIONS: Final = (
-    "DATABASE_URL leads through a pooler that keeps no transaction together: set its pool_mode = "
-    "transaction, and DATABASE_POOLER=1"
+    "DATABASE_URL leads through a pooler that splits transactions: set its pool_mode = transaction, "
+    "and DATABASE_POOLER=1"
 )
 
 _SENSIBLE: Final = dict(zip(LIMITS, ("20s", "2s", "60s"), strict=True))
@@ -128,7 +128,7 @@ def _wrong_zone(engine: Engine) -> str | None:
         return None
     return (
         f"DATABASE_POOLER: reads would have the time zone {session.time_zone}: "
-        f"ALTER ROLE {session.role} SET TimeZone = 'UTC', unset PGTZ, and let the pooler connect anew"
+        f"ALTER ROLE {session.role} SET TimeZone = 'UTC', unset PGTZ, and let the pooler reconnect"
     )
 
 

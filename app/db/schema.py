@@ -34,7 +34,7 @@ def applied_migrations(connection: Connection) -> frozenset[str]:
 
 
 def applied_or_none(database: Database) -> frozenset[str]:
-    """The same of a database whose file may not exist yet."""
+    """As :func:`applied_migrations`, of a database whose file may not exist yet."""
     file = file_of(database.engine.url) if database.engine.dialect.name == "sqlite" else None
     return frozenset() if file and not file.exists() else run_read(database.reads, applied_migrations)
 
@@ -163,9 +163,7 @@ def schema_complaint(
 
 
 def complaint_before_first(applied: Set[str]) -> str | None:
-    """The way to this version where no release since 1.0.0 made the database's schema; None where one did, or
-    where it has none.
-    """
+    """How to upgrade a database whose schema is from before 1.0.0; None for any other schema, or none."""
     if all((_number(each) or 0) >= _known(FIRST) for each in applied):
         return None
     return (
@@ -175,8 +173,7 @@ def complaint_before_first(applied: Set[str]) -> str | None:
 
 
 def complaint_after_last(applied: Set[str], newest: str) -> str | None:
-    """Which version migrates a database that has a revision which this one does not know; None where it has
-    none.
+    """The version that can migrate a database whose revision this version does not know; None without one.
 
     :param newest: the last of this version's migrations.
     """
@@ -210,7 +207,7 @@ def _number(revision: str) -> int | None:
 
 
 def unreachable(error: SQLAlchemyError) -> str:
-    """The same for ``/readyz``, where everybody may read it."""
+    """Why the database cannot be reached, in words that everybody may read."""
     return f"the database cannot be reached ({type(error).__name__})"
 
 

@@ -74,7 +74,7 @@ _PAGES: Final = text(
 
 
 class NoSecondSchema(RuntimeError):
-    """There can be none now; the message says why, and what to do."""
+    """A second schema is not possible now; the message says why, and what to do."""
 
 
 class Room(Struct, frozen=True):
@@ -99,7 +99,7 @@ class SecondSchema(Struct, frozen=True):
         return _in_schema(table, self._stored)
 
     def second(self, table: Table) -> Table:
-        """The second table, for the same."""
+        """The second table, for statements that read both."""
         return _in_schema(table, self._second)
 
 

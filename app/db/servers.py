@@ -32,8 +32,8 @@ class OneServer:
 
     The ``target_session_attrs`` of the URL says what that server must be: the primary, or a standby. Once a
     new connection has found it at another address, the connections to the former one are closed. Otherwise
-    whoever waits for a server that hangs would wait until its timeout, and one process would write to two
-    servers, or compare the log of one replica with the answers of another
+    callers would wait until the timeout of a server that hangs, and one process would write to two servers,
+    or compare the log of one replica with the answers of another
     (docs/decisions/0007-reads-from-a-replica.md). A URL without that attribute leads where the driver likes.
     """
 
@@ -67,7 +67,7 @@ class OneServer:
             former, self._address = self._address, _address(connection)
             self._connections.add(connection)
         if former not in (None, self._address):
-            _log.warning("the connections lead to another server: %s port %s", *(self._address or ()))
+            _log.warning("the connections now lead to another server: %s port %s", *(self._address or ()))
             self._close_others()
 
     def leave(self) -> None:

@@ -230,5 +230,5 @@ class Answers:
 
 
 def is_late(error: SQLAlchemyError) -> bool:
-    """Whether the database only did not answer in time, or had no connection free."""
+    """Whether the only fault is that the database did not answer in time, or had no connection free."""
     return isinstance(error, PoolTimeout) or isinstance(getattr(error, "orig", None), LateAnswer)

@@ -59,7 +59,7 @@ class Writes:
     def complaint(self, engine: Engine) -> str | None:
         """Why the database takes no changes now; None where it does, as far as is known.
 
-        After a refusal a change is tried.
+        After a refusal, it tries a change.
         """
         if self.refused is None:
             return None

@@ -1,1 +1,1 @@
-"""What a transfer would cost, and what its receiver would get."""
+"""Estimates: the cost of a transfer, and the amount that its receiver would get."""

@@ -139,7 +139,7 @@ _POOLS_AT_ONCE: Final = 100
 
 
 def epoch_volumes(connection: Connection, epochs: Mapping[PoolKey, Epoch]) -> dict[PoolKey, int]:
-    """What was sent from each pool in its epoch. Pools without sends are left out."""
+    """The amount sent from each pool in its epoch; pools without sends are left out."""
     volumes: dict[PoolKey, int] = {}
     for statement in _volume_statements(epochs):
         volumes |= {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(statement)}
@@ -193,13 +193,13 @@ _COLUMNS = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounte
 
 
 def pool_counters(connection: Connection) -> dict[PoolKey, PoolCounters]:
-    """Those of every pool that events moved."""
+    """The counters of every pool that events moved."""
     rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_COLUMNS))
     return {PoolKey(row.chain_id, row.symbol): _counters(row) for row in rows}
 
 
 def counters_of(connection: Connection, pool: PoolKey) -> PoolCounters:
-    """All 0 where no event moved the pool."""
+    """The counters of a pool; all 0 if no event moved it."""
     of_pool = (PoolCounter.chain_id == pool.chain_id, PoolCounter.symbol == pool.symbol)
     row = connection.execute(select(*_COLUMNS).where(*of_pool)).one_or_none()
     return PoolCounters() if row is None else _counters(row)

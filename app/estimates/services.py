@@ -1,4 +1,4 @@
-"""Estimates: what a transfer or a withdrawal would cost and bring, and why; and how many ended how."""
+"""Estimates of transfers and withdrawals, their explanation, and counts of their outcomes."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def inputs_with(
 def token_bound(
     database: Database, snapshots: SnapshotSource, chain_id: ChainId | int, token_addr: str
 ) -> int | None:
-    """What the inbound limit or the caps of the token's pool leave, whichever is less; at least 0. It is the
+    """The least amount that the inbound limit and the caps of the token's pool leave; at least 0. It is the
     largest amount that an estimate from this chain does not refuse with 1005 or 1017.
 
     :param token_addr: as in the transfer configs, in any case.
@@ -272,7 +272,7 @@ def _explained(
 
 
 class Withdrawal(Struct, frozen=True):
-    """What is to be withdrawn from one chain: amount in its token's smallest unit, tolerance in ppm."""
+    """A withdrawal from one chain: amount in its token's smallest unit, tolerance in ppm."""
 
     chain_id: ChainId | int
     amount: int

@@ -30,11 +30,11 @@ _RELISTED = text("accounts_before IS NOT NULL")
 
 
 class JournalRow(Base):
-    """A change of what a transfer's answer rests on, written in the transaction of its cause.
+    """A change of the facts that a transfer's answer rests on, written in the transaction of its cause.
 
     ``sequence`` is the order of commits (one writer). What only alters how an answer is shown, such as the
     URL of an explorer or a block delay, writes no row for each transfer: caches of answers follow the version
-    of the network as well. It is no projection: a replay leaves it. It goes when its transfer is pruned.
+    of the network as well. It is no projection: a replay does not change it. Pruning its transfer deletes it.
 
     A row without a transfer says where the journal begins, if not with the log: ``seq`` is how far that
     reached. It gets the next ``sequence`` where transfers change without rows of their own: they are pruned,

@@ -1,4 +1,4 @@
-"""What the application takes of the feed."""
+"""Adds the feed to the application."""
 
 from __future__ import annotations
 

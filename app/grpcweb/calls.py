@@ -338,7 +338,7 @@ def call(name: str) -> Response:
 
 @web.errorhandler(Exception)
 def answer_error(error: Exception) -> Response:
-    """Also one from before the call, such as the limiter's."""
+    """The answer to an error, also to one from before the call, such as the limiter's."""
     name = (request.view_args or {}).get("name", "")
     return refuse(error, current(Methods).by_name.get(name))
 

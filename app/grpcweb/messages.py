@@ -46,7 +46,7 @@ Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
 
 
 class Method(Struct, frozen=True):
-    """What a method reads, what it does, and how it answers.
+    """How a method reads a request, what it does, and how it answers.
 
     :param call: executes it.
     :param write: makes the message of its result.
@@ -84,7 +84,7 @@ def by_rules(rules: Rules) -> Read:
 
 
 def by_schema(operation: Operation) -> Read:
-    """As over HTTP. All but numbers count as left out where they are zero
+    """By the operation's schema, as over HTTP. All but numbers count as left out if they are zero
     (docs/grpc-web.md#grpc-fields).
     """
     schema = operation.question(compat_clients=False)
@@ -216,7 +216,7 @@ def _transaction(transaction: Transaction) -> TransactionMessage:
 
 
 def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
-    """What withdrawing from one chain brings."""
+    """The estimate of a withdrawal from one chain."""
     whole = estimate_answer(estimate)
     return WithdrawEstimate(
         **{name: getattr(whole, name) for name in WithdrawEstimate.DESCRIPTOR.fields_by_name}
@@ -295,7 +295,7 @@ def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryRespon
 
 
 def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
-    """In the fields that the messages have. This takes milliseconds, the others microseconds."""
+    """The transfer configs as a message. This takes milliseconds, other messages microseconds."""
     answer = {**configs.answer, "chains": [_chain(chain) for chain in configs.answer["chains"]]}
     return ParseDict(answer, GetTransferConfigsResponse(), ignore_unknown_fields=True)
 

@@ -106,7 +106,7 @@ def _in_messages() -> dict[str, _InMessages]:
 
 
 def methods() -> dict[str, Method]:
-    """By name; any other is unimplemented."""
+    """The methods by name; any other name is unimplemented."""
     messages = _in_messages()
     served = {each.name[0].upper() + each.name[1:]: each for each in OPERATIONS if each.name in messages}
     return {name: _method(name, each, messages[each.name]) for name, each in served.items()}

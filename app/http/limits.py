@@ -256,14 +256,12 @@ class LimitStore:
         logged.
         """
         if self._shared is None:
-            several = (
-                f"{processes} processes, each of which lets as many pass" if processes > 1 else "one process"
-            )
+            several = f"{processes} processes, each with the whole limit" if processes > 1 else "one process"
             return f"are counted in the memory of {several} (RATE_LIMIT_STORAGE_URL)"
         try:
             self._shared.check()
         except self._shared.failures as error:
-            text = "RATE_LIMIT_STORAGE_URL: %s: each process counts for itself, until it can be asked"
+            text = "RATE_LIMIT_STORAGE_URL: %s: each process counts for itself, until the Redis responds"
             _log.warning(text, str(error) or type(error).__name__)
         return f"are counted together in the Redis at {self._shared.place()}"
 

@@ -1,4 +1,4 @@
-"""What other features take of latencies."""
+"""Hands latencies to other features."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from app.transfers.handed_in import ROUTE_TIMES
 
 
 def add(database: Database) -> None:
-    """Let a status say how long its route takes."""
+    """Let answers about a status name how long its route takes."""
     for engine in database.engines:
         ROUTE_TIMES.hand_in(engine, times_between)

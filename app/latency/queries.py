@@ -74,7 +74,7 @@ class LatencyOrder(Struct, frozen=True):
 
 
 def number(value: int) -> ColumnElement[int]:
-    """Written into the statement: with a parameter the planner would not use the index."""
+    """A number that is written into the statement: with a parameter the planner would not use the index."""
     return literal_column(str(value), BigInteger)
 
 

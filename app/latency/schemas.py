@@ -38,7 +38,7 @@ class LatencyStatsAnswer(Answer):
     window_seconds = fields.Integer(
         dump_default=0,
         metadata=describe(
-            "They were released in so many seconds before now: 604800, or less.",
+            "They were released in this many seconds before now: 604800 or less.",
             604800,
         ),
     )

@@ -73,7 +73,7 @@ def two_chains(
 def times_between(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, now: datetime
 ) -> RouteTimes:
-    """Of the last 7 days; ``UNKNOWN_TIMES`` without any transfer."""
+    """The times of the last 7 days; ``UNKNOWN_TIMES`` without any transfer."""
     found = twice_median_and_p90(connection, src_chain_id, dst_chain_id, *window(now))
     if found is None:
         return UNKNOWN_TIMES

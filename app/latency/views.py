@@ -1,4 +1,4 @@
-"""How long transfers take: what each public operation requests of the services."""
+"""The public operations about latencies."""
 
 from __future__ import annotations
 

@@ -454,7 +454,7 @@ def _report_for_ever(report: Callable[[], None]) -> None:
         try:
             report()
         except Exception as error:
-            FAILURES.report(_log, logging.WARNING, "this worker cannot tell how it is", error=error)
+            FAILURES.report(_log, logging.WARNING, "this worker cannot report its metrics", error=error)
         time.sleep(EVERY_SECONDS)
 
 

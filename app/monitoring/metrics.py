@@ -133,13 +133,13 @@ def _configuration(database: Database, snapshots: SnapshotSource) -> Sequence[Me
         _one("gateway_config_version", "Version of the network's configuration", version),
         _family(
             "gateway_pool_liquidity",
-            "Balance of the pool in tokens, rounded: for graphs alone",
+            "Balance of the pool in tokens, rounded: only for graphs",
             ("chain_id", "token"),
             [((str(key.chain_id), key.symbol), level.liquidity) for key, level in levels.items()],
         ),
         _family(
             "gateway_pool_cap",
-            "Total cap of the pool in tokens, rounded: for graphs alone",
+            "Total cap of the pool in tokens, rounded: only for graphs",
             ("chain_id", "token"),
             [
                 ((str(key.chain_id), key.symbol), level.cap)
@@ -172,7 +172,7 @@ def _routes(database: Database, snapshots: SnapshotSource) -> Sequence[Metric]:
         ),
         _family(
             "gateway_route_outcomes",
-            "Transfers of the route that began in this hour or the six before it, by how they ended",
+            "Transfers of the route that began in this hour or the six before it, by outcome",
             ("src_chain_id", "dst_chain_id", "token", "outcome"),
             [
                 ((str(key.src_chain_id), str(key.dst_chain_id), key.symbol, outcome), number)
@@ -260,7 +260,7 @@ def _transfers(database: Database) -> Sequence[Metric]:
         ),
         _family(
             "gateway_refunds_oldest_seconds",
-            "Since the longest waiting refund at the status came there; 0 without any",
+            "Since the longest waiting refund at the status reached it; 0 without any",
             ("status",),
             [((str(int(status)),), age) for status, age in refunds.items()],
         ),
@@ -371,7 +371,7 @@ class Exposition:
         return generate_latest(registry)
 
     def collect(self) -> Iterable[Metric]:
-        """For the library."""
+        """The metrics, as prometheus-client requests them."""
         yield GaugeMetricFamily("gateway_ready", "1 while it can serve, as /readyz says", value=self._ready())
         build = GaugeMetricFamily("gateway_build_info", "Which version runs", labels=("version",))
         build.add_metric((self._version,), 1)
@@ -387,7 +387,7 @@ class Exposition:
                 if oldest is not None:
                     yield GaugeMetricFamily(
                         "gateway_config_age_seconds",
-                        "Since the configuration was known to be the newest, of the worker with the oldest",
+                        "Age of the configuration in memory, of the worker with the oldest",
                         value=max(0.0, self._monotonic() - oldest),
                     )
             else:

@@ -1,4 +1,4 @@
-"""What the application takes of monitoring."""
+"""Adds monitoring to the application."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add(
     feed_max_age_seconds: Iterable[tuple[int, int]],
     fails_when_stale: bool,
 ) -> None:
-    """Add whether the gateway is ready."""
+    """Add the check whether the gateway is ready."""
     clock_skew = ClockSkew(database.reads, system_clock)
     feed_ages = FeedAges(database.reads, feed_max_age_seconds, fails=fails_when_stale)
     look_now = partial(look, database, snapshots, clock_skew, feed_ages)

@@ -96,7 +96,7 @@ class ClockSkew:
         """The time of the measurement and its result."""
 
     def complaint(self) -> str | None:
-        """What is wrong with the clocks, in words for the operator; None where they agree.
+        """The complaint about the clocks, in words for the operator; None if they agree.
 
         :raises SQLAlchemyError: the database cannot be read.
         """
@@ -148,11 +148,12 @@ class StaleFeed(Struct, frozen=True):
     max_age_seconds: int
 
     def words(self, now: datetime) -> str:
-        """What is wrong, for the operator's log."""
+        """The fault in words, for the operator's log."""
         if self.newest_at is None:
-            return f"chain {self.chain_id} has told nothing yet"
+            return f"chain {self.chain_id} has reported no event yet"
         age = span_in_words(now - self.newest_at)
-        return f"chain {self.chain_id} told its newest {age} ago, and may be {self.max_age_seconds} s behind"
+        limit = self.max_age_seconds
+        return f"the newest event of chain {self.chain_id} is {age} old, the limit is {limit} s"
 
 
 class FeedAges:
@@ -198,12 +199,12 @@ class FeedAges:
             if feed.chain_id not in self._reported:
                 _log.warning("feed: %s", feed.words(now))
         for chain_id in sorted(self._reported - stale):
-            _log.info("feed: chain %d tells new events again", chain_id)
+            _log.info("feed: chain %d reports new events again", chain_id)
         self._reported = stale
 
 
 def feed_complaint(stale: Sequence[StaleFeed], now: datetime) -> str | None:
-    """A complaint about them in one line; None where there are none."""
+    """The complaint about stale feeds in one line; None without any."""
     if not stale:
         return None
     more = f" ({len(stale) - 1} more like it)" if len(stale) > 1 else ""

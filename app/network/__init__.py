@@ -1,1 +1,3 @@
-"""What operators configure: chains, tokens, pools, routes, pairs, blocks, validators; and its edits."""
+"""The network that operators configure: chains, tokens, pools, routes, pairs, blocks, validators; and its
+edits.
+"""

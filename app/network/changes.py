@@ -24,7 +24,7 @@ NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime], None]("network
 
 
 def raise_versions(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
-    """In the writing transaction of the change."""
+    """Raise the versions of parts, in the writing transaction of the change."""
     before = load_versions(connection)
     upsert(
         connection,
@@ -168,7 +168,7 @@ def in_brief(changes: Sequence[Change], decimals: Decimals, *, done: bool = True
 
 
 def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
-    """Equal rows are omitted."""
+    """The changes from the present rows to the wanted ones."""
     rest = {section.identity(row): row for row in in_turns(present)}
     found = []
     for index, after in enumerate(in_turns(wanted)):

@@ -42,7 +42,7 @@ class OfferedWays(Struct, frozen=True):
 
 
 def offered_ways(rows: Mapping[str, Sequence[Row]]) -> OfferedWays:
-    """What to close and to block, so that exactly the ways with a route are derived.
+    """The tokens to close and directions to block, so that clients derive exactly the ways with a route.
 
     Where more than ``MAX_WITHOUT_ROUTE`` ways have no route, a few ways with a route are closed, too.
     """
@@ -145,7 +145,9 @@ Json = dict[str, Any]
 
 
 def build_configs(rows: Rows) -> TransferConfigs:
-    """From the rows of the core sections, sorted so that the same network gives the same bytes."""
+    """The transfer configs of the rows of the core sections, sorted so that the same network gives the same
+    bytes.
+    """
     answer = configs_answer(rows)
     body = orjson.dumps(answer)
     return TransferConfigs(answer, body, hashlib.sha256(body).hexdigest()[:32])

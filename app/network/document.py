@@ -104,7 +104,7 @@ _SUBJECT: Final = "network document"
 
 
 class ImportResult(Struct, frozen=True):
-    """What an import changed, or would change: a sentence for each row, in the order of the document.
+    """The changes of an import, or of a dry run: a sentence for each row, in the order of the document.
 
     ``guarded`` are the changed sections that need a second person. ``trials`` are those of the
     routes that it opens or changes.
@@ -197,7 +197,7 @@ def _planned(
 
 
 def changes_between(present: Document, document: Document) -> list[Change]:
-    """What the document would change in the present rows, whether or not it would be accepted."""
+    """The changes that the document would make in the present rows, whether or not it would be accepted."""
     return [
         change
         for section in SECTIONS

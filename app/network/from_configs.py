@@ -30,7 +30,7 @@ UNKNOWN: Final = (
     "- balances: all pools start at 0",
     f"- the length of an epoch: {EPOCH_SECONDS} seconds",
     "- the contracts' minimum slippage: minimal_max_slippage is 0",
-    "- the contracts' bounds of amounts, unless fields of this gateway tell them: min_send is the contract's "
+    "- the contracts' bounds of amounts, unless fields of this gateway set them: min_send is the contract's "
     "minSend plus 1, max_send its maxSend, and null where that is 0; a pair's min_deposit, max_deposit, "
     "min_burn and max_burn follow its vault and bridge in the same way",
     "- validators, without which there are no refunds",

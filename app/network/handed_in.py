@@ -1,4 +1,4 @@
-"""What features above know about rows of the network. ``app/features.py`` hands it in."""
+"""Queries of higher features about rows of the network. ``app/features.py`` hands them in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.values.times import Epoch
 
 
 class TransferUse(Protocol):
-    """What transfers have done with rows of the network."""
+    """How transfers use rows of the network."""
 
     def chains_in_use(self, connection: Connection, chain_ids: Collection[int], /) -> set[int]:
         """Which of the chains any transfer comes from or goes to."""

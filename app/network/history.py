@@ -32,7 +32,7 @@ class NetworkAt(Struct, frozen=True):
     """The configuration at a time, as a network document.
 
     :ivar changes: every row that differs now: then and now, in the document's order.
-    :ivar records: how many audit records were taken back.
+    :ivar records: how many audit records were undone for it.
     :ivar gaps: rows whose changes are not all in the log. Their values at that time may have been others.
     """
 

@@ -173,7 +173,7 @@ class UsedRows(Struct, frozen=True):
 
     @classmethod
     def by(cls, connection: Connection, changes: Iterable[Change]) -> Self:
-        """What is in use of the present rows that are changed or removed."""
+        """The rows in use among the present ones that are changed or removed."""
         rows: dict[str, list[Row]] = {}
         for change in changes:
             if change.before is not None:

@@ -99,8 +99,8 @@ class NetworkSnapshots:
     """One for each process, shared by its threads.
 
     A thread renews the view before it is too old: else all requests would wait, again and again, for a
-    database that is silent. A request renews the view itself only where that thread has not run for a while,
-    and waits for it only while the database answers.
+    database that does not answer. A request renews the view itself only where that thread has not run for a
+    while, and waits for it only while the database answers.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ def transfer_configs(snapshots: SnapshotSource) -> TransferConfigs:
 
 
 def token_info(snapshots: SnapshotSource, chain_id: int, symbol: str) -> Mapping[str, Any]:
-    """What the transfer configs say of a token that a chain lists.
+    """The entry of a chain's token in the transfer configs.
 
     :raises GatewayError: the chain or its token is not known.
     :raises Unavailable: the configuration is too old to be trusted.

@@ -1,9 +1,9 @@
-"""What is counted when it happens, in metrics (app/monitoring/request_metrics.py) and in tables.
+"""Counters for metrics (app/monitoring/request_metrics.py) and for tables.
 
 For tables it is counted in memory while requests are answered, and written every few seconds. A request adds
 one to a number under a lock and never waits for the database. A thread writes the sums and starts again from
-0; all processes add to the same rows. It starts with the first count of a process, because a server forks
-after loading, and threads do not survive a fork.
+0; all processes add to the same rows. The thread starts with the first count of a process, because a server
+forks after loading, and threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class BatchedCounts(ABC, Generic[Counted]):
     def flush(self) -> int:
         """Add what was counted to the tables. Returns how much that was.
 
-        It counts for the time at which it is written. What cannot be written is added the next time.
+        The counts get the time at which they are written. Counts that cannot be written are added the next
+        time.
         """
         with self._writing:
             with self._lock:

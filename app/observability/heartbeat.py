@@ -1,4 +1,4 @@
-"""Signs of life for whoever restarts a process that hangs: systemd's notifications, in a datagram each.
+"""Signs of life for systemd, which restarts a process that hangs: its notifications, a datagram each.
 
 Run as a script, it waits for one: the probe of the manifests in ``deploy/kubernetes``.
 """

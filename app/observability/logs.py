@@ -251,7 +251,7 @@ class DroppingStream:
             return
         if self._lost:
             lost, self._lost = self._lost, 0
-            _log.warning("%d entries are not in the log: nobody read it", lost)
+            _log.warning("%d log entries were dropped: their reader was too slow", lost)
 
     def flush(self) -> None:
         """Do nothing: there is no buffer."""
@@ -313,7 +313,7 @@ def format_handlers(handlers: Iterable[logging.Handler], log_format: LogFormat) 
 
 
 def format_last_resort(log_format: LogFormat) -> None:
-    """The same for warnings of a process that has set up no logging, such as a command."""
+    """Write the warnings of a process that has set up no logging, such as a command, in the same format."""
     if logging.lastResort is not None:
         format_handlers([logging.lastResort], log_format)
 

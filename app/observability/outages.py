@@ -1,4 +1,4 @@
-"""How what may come often is logged: one of a kind a minute, failures with their traceback."""
+"""Logs frequent messages at most once a minute for each kind, and failures with their traceback."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class PrunedWithdraw(Base):
 
 class WithdrawId(Projected, Base):
     """The withdraw id of a transfer's refund request, and whether the transfer was paid under it. The
-    contract pays an id once, whatever transfer the request refers to.
+    contract pays an id once, no matter which transfer the request refers to.
     """
 
     __tablename__ = "withdraw_ids"
@@ -96,7 +96,7 @@ class WithdrawDone(Projected, Base):
 
 class EvidenceCount(Base):
     """How many refunds became claimable (status 8) within some seconds, by stage, for a histogram. Counted by
-    the transaction that makes a refund claimable. It is no projection: a replay leaves it.
+    the transaction that makes a refund claimable. It is no projection: a replay does not change it.
     """
 
     __tablename__ = "evidence_counts"

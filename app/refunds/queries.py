@@ -41,7 +41,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 def requested_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
-    """Transfers without a request are left out."""
+    """When users requested the refunds of transfers; transfers without a request are left out."""
     rows = connection.execute(
         select(UserRefundRequest.transfer_id, UserRefundRequest.at).where(
             UserRefundRequest.transfer_id.in_(transfer_ids)
@@ -60,7 +60,7 @@ class UserRequestRow(NamedTuple):
 
 
 def user_requests_after(connection: Connection, after: int, limit: int) -> Sequence[UserRequestRow]:
-    """In the order of ``seq``."""
+    """Users' requests, in the order of ``seq``."""
     rows = connection.execute(
         select(
             UserRefundRequest.seq,
@@ -102,7 +102,7 @@ def ids_of_transfers(
 
 
 def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
-    """By withdraw id, the transfers whose refunds were paid under it, including pruned ones."""
+    """The transfers whose refunds were paid under each withdraw id, including pruned ones."""
     found: dict[bytes, set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
@@ -125,7 +125,9 @@ def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[
 def used_on_chains(
     connection: Connection, ids: Collection[bytes]
 ) -> dict[tuple[bytes, ChainId], set[TransferId]]:
-    """By withdraw id and chain, the transfers that blocks show it was used for; NO_TRANSFER: liquidity."""
+    """The transfers for which blocks show that an id was used, by withdraw id and chain; NO_TRANSFER:
+    liquidity.
+    """
     found: dict[tuple[bytes, ChainId], set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
@@ -154,7 +156,7 @@ def used_by_events(
 
 
 def transfers_by_id(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
-    """By withdraw id, the transfers that have a request with it; ids without any are left out."""
+    """The transfers that have a request with a withdraw id, by id; ids without any are left out."""
     found: dict[bytes, set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
@@ -281,7 +283,7 @@ def _requested_at(
 def paid_ids_of(
     connection: Connection, logs: Mapping[bytes, Sequence[Logged[TransferEvent]]]
 ) -> dict[bytes, PaidIds]:
-    """By transfer with refund requests, its withdraw ids that were paid for other transfers."""
+    """The withdraw ids of each transfer with refund requests that were paid for other transfers."""
     ids: dict[bytes, dict[bytes, ChainId]] = {}
     for transfer_id, events in logs.items():
         requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}

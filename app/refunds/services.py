@@ -122,8 +122,8 @@ class UserRequestPage(Struct, frozen=True):
 
 
 def user_requests(database: Database, scope: Scope, after: int) -> UserRequestPage:
-    """Of the next ``PAGE`` requests after ``after`` those from the scope's chains: maybe none, although
-    more follow.
+    """The requests from the scope's chains among the next ``PAGE`` after ``after``: maybe none, although more
+    follow.
     """
     rows = run_read(database.reads, user_requests_after, after, PAGE)
     return UserRequestPage(

@@ -1,7 +1,7 @@
 """Finds transfers whose withdraw id was used up by the refund of another transfer.
 
-A transfer's ids, and whether it was paid under them, follow only from its own events. What transfers mean for
-each other follows from these ids. So the order in which they come does not matter.
+A transfer's ids, and whether it was paid under them, follow only from its own events. The effects of
+transfers on each other follow from these ids. So their order does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 class WithdrawIds(Struct):
-    """What projecting some transfers changes about the withdraw ids that they have or had."""
+    """The changes of withdraw ids by a projection of transfers that have or had them."""
 
     old: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
     new: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)

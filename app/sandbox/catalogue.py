@@ -129,7 +129,7 @@ NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 
 
 def network_document() -> dict[str, Any]:
-    """A new copy (docs/network.md#rules)."""
+    """A new copy of the sandbox's network document (docs/network.md#rules)."""
     document: dict[str, Any] = orjson.loads(NETWORK_FILE.read_bytes())
     return document
 
@@ -163,7 +163,7 @@ def network_facts() -> NetworkFacts:
 
 @lru_cache(maxsize=1)
 def block_delays() -> dict[int, int]:
-    """By chain the number of blocks that a send must be deep."""
+    """The number of blocks that a send must be deep, by chain."""
     return {chain["id"]: chain["block_delay"] for chain in network_document()["chains"]}
 
 
@@ -197,7 +197,7 @@ def paying_contract(kind: SendKind, symbol: str, src_chain_id: int, dst_chain_id
 
 @lru_cache(maxsize=1)
 def base_fees() -> dict[tuple[SendKind, str, int, int], int]:
-    """By kind, symbol, source and destination, in destination units.
+    """The base fees by kind, symbol, source and destination, in destination units.
 
     Between two pegged chains it is the destination pair's fee for a deposit
     (docs/interface/estimates.md#burn-mint).

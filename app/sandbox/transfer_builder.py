@@ -34,7 +34,7 @@ _MAX_SLIPPAGE: Final = 5_000
 
 
 class SendDetails(Struct, frozen=True):
-    """What a user sends: ``amount`` in the source token's smallest unit, addresses of 20 bytes."""
+    """The send of a user: ``amount`` in the source token's smallest unit, addresses of 20 bytes."""
 
     kind: SendKind
     symbol: str
@@ -49,12 +49,12 @@ class SendDetails(Struct, frozen=True):
 
     @property
     def contract(self) -> bytes:
-        """It takes the send and would pay its refund."""
+        """The contract that takes the send and would pay its refund."""
         return paying_contract(self.kind, self.symbol, self.src_chain_id, self.dst_chain_id)
 
     @property
     def paid_out(self) -> int:
-        """What is released, in the destination token's smallest unit, rounded down.
+        """The released amount in the destination token's smallest unit, rounded down.
 
         :raises KeyError: the sandbox has no such route.
         """
@@ -167,12 +167,12 @@ class TransferBuilder:
         )
 
     def confirmed(self) -> Self:
-        """That block is deep enough."""
+        """The block of the send is deep enough."""
         self._wait(time_to_depth(self.details.src_chain_id, block_delays()[self.details.src_chain_id]))
         return self._add("transfer.confirmed")
 
     def reorged(self) -> Self:
-        """A reorganisation takes back only the source block.
+        """A reorganisation removes only the source block.
 
         It is for a chain that has no event of a later block before it.
         """
@@ -184,7 +184,7 @@ class TransferBuilder:
         return self
 
     def failed(self, reason: str) -> Self:
-        """It reverted or was dropped: no funds were taken."""
+        """The source transaction reverted or was dropped: no funds were taken."""
         self._wait(_STEP)
         return self._add_on_source("transfer.failed", reason=reason)
 
@@ -197,7 +197,7 @@ class TransferBuilder:
         return self._add_on_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
 
     def released(self, latency: timedelta, *, with_amount: bool = True) -> Self:
-        """With this latency after the send."""
+        """Funds were paid out, with this latency after the send."""
         self._at = self._sent_at + latency
         amount = {"amount": str(self.details.paid_out)} if with_amount else {}
         return self._add_on_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)

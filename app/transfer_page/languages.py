@@ -51,7 +51,7 @@ def language_of(tag: str) -> str | None:
 
 
 def language_of_request(incoming: Request) -> str:
-    """What was chosen with this request, else before, else the first of ``Accept-Language``."""
+    """The language chosen with this request, else before, else the first of ``Accept-Language``."""
     tags = (
         incoming.args.get(QUERY, ""),
         incoming.cookies.get(COOKIE, ""),

@@ -78,7 +78,8 @@ _WITH_CONTRACT: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
 def follow_transfer(
     database: Database, snapshots: SnapshotSource, key: str, reader: Reader = ENGLISH
 ) -> Followed:
-    """What is known of a transfer's id, or of the transfers of a transaction. Sends no requests to nodes.
+    """The known facts about a transfer's id, or about the transfers of a transaction. Sends no requests to
+    nodes.
 
     :param key: from ``wire_values.parse_tx_hash``.
     :raises Unavailable: the configuration cannot be read.
@@ -155,8 +156,8 @@ def situation_of(
     *,
     on_page: bool = False,
 ) -> Situation:
-    """What the words for a transfer depend on. ``evidence`` is that of its refund, where that is being
-    prepared. ``on_page``: the words are for its page.
+    """The facts that the words for a transfer depend on. ``evidence`` is that of its refund, where that is
+    being prepared. ``on_page``: the words are for its page.
     """
     listed, rests_on = found.listed, found.certainty.event
     return Situation(

@@ -1,1 +1,1 @@
-"""Transfers: their events, what of them counts, the status that follows, and who looks at them."""
+"""Transfers: their events, which of these count, and the status that follows."""

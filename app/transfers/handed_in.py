@@ -1,4 +1,4 @@
-"""What features above know about the chains of transfers. ``app/features.py`` hands it in."""
+"""Queries of higher features about the chains of transfers. ``app/features.py`` hands them in."""
 
 from __future__ import annotations
 

@@ -209,9 +209,9 @@ class RefundBasis(Projected, Base):
 
 
 class TransferNote(Base):
-    """What an operator wrote down about a transfer. It changes no answer.
+    """A note of an operator about a transfer. It changes no answer.
 
-    It is no projection, so a replay leaves it. It is deleted when its transfer is pruned.
+    It is no projection: a replay does not change it. Pruning its transfer deletes it.
     """
 
     __tablename__ = "transfer_notes"
@@ -261,7 +261,7 @@ class StuckAcknowledgement(Base):
     """An operator's acknowledgement of a transfer that stays in its state for too long, and their note.
 
     It holds while the transfer is in that state. After a change the transfer can count as stuck again. It is
-    no projection, so a replay leaves it. It is deleted when its transfer is pruned.
+    no projection: a replay does not change it. Pruning its transfer deletes it.
     """
 
     __tablename__ = "stuck_acknowledgements"
@@ -295,7 +295,7 @@ class RetractedEvent(Projected, Base):
 
 
 class ContradictedReport(Base):
-    """A report of a log that the block which it names does not hold (docs/chains.md#reports).
+    """A report of a log that is not in the block it names (docs/chains.md#reports).
 
     It is looked at again until it is known whether the block is proven. Once it is ``outranked``, the event
     is retracted, and counts for nothing when it is sent again, until a reorganisation reaches the block.
@@ -374,7 +374,7 @@ class PrunedTransfer(Base):
 
 
 class PrunedPool(Base):
-    """What pruned transfers moved through a pool. A replay starts to count from it."""
+    """The amounts that pruned transfers moved through a pool. A replay starts to count from them."""
 
     __tablename__ = "pruned_pools"
 

@@ -1,4 +1,4 @@
-"""What each public operation about transfers requests of the services."""
+"""The public operations about transfers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class BadRequest(GatewayError):
 
     @classmethod
     def naming(cls, faults: Mapping[str, str]) -> BadRequest:
-        """Of each of the fields: ``amt: is missing; usr_addr: …``."""
+        """The error that names each field: ``amt: is missing; usr_addr: …``."""
         return cls("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
 
 

@@ -39,7 +39,7 @@ class PoolKey(NamedTuple):
 
     @property
     def in_any_case(self) -> PoolKey:
-        """What tokens of a chain have in common whose symbols differ only in letter case."""
+        """The key that tokens of a chain share if their symbols differ only in letter case."""
         return PoolKey(self.chain_id, self.symbol.casefold())
 
 

@@ -1,1 +1,1 @@
-"""Those who wait for a transfer to change: answers that come later, and streams of events."""
+"""Clients that wait for a transfer to change: answers that come later, and streams of events."""

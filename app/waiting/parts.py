@@ -1,4 +1,4 @@
-"""What the application takes of waiting requests."""
+"""Adds waiting requests to the application."""
 
 from __future__ import annotations
 

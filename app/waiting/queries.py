@@ -45,7 +45,7 @@ _HEADS: Final = select(
 
 
 def load_heads(connection: Connection) -> Heads:
-    """In one statement."""
+    """The :class:`Heads`, in one statement."""
     last, changes, newest, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
     later = newest if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
@@ -92,7 +92,7 @@ class Beginning(NamedTuple):
 
 
 def beginning(connection: Connection) -> Beginning | None:
-    """None where the journal is as old as the log."""
+    """The beginning of the journal; None if it is as old as the log."""
     query = select(JournalRow.seq, JournalRow.at).where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0)
     row = connection.execute(query).first()
     return None if row is None else Beginning(row.seq, row.at)
@@ -133,7 +133,7 @@ _ROWS: Final = (
 
 
 def changes_of_transfer(connection: Connection, transfer_id: TransferId, since: Position) -> JournalRows:
-    """From a position's entry of the log on."""
+    """The changes of a transfer, from a position's entry of the log on."""
     query = _ROWS.where(JournalRow.transfer_id == transfer_id, JournalRow.seq >= since.seq)
     return connection.execute(query).all()
 
@@ -148,8 +148,8 @@ MOST_OF_ACCOUNT: Final = 1_000
 def changes_of_account(
     connection: Connection, account: str, since: Position, until: Heads
 ) -> JournalRows | None:
-    """Of all transfers that an account lists or listed, from a position's entry of the log on; None where
-    there are too many.
+    """The changes of all transfers that an account lists or listed, from a position's entry of the log on;
+    None if there are too many.
 
     :param account: as ``account_key`` writes it.
     """

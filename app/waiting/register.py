@@ -171,7 +171,7 @@ class Waiting:
             self._own_reads -= 1
 
     def remove(self, waiter: Waiter) -> None:
-        """Does nothing where it was removed already."""
+        """Remove a client. Does nothing if it was removed already."""
         with self._lock:
             self._fresh.pop(waiter, None)
             of_key = self._waiters.get(waiter.key)
@@ -277,7 +277,7 @@ class Waiting:
 
 def _busy(what: str, reason: Reason) -> GatewayError:
     return GatewayError(
-        f"{what}: ask for the status instead, and wait again later",
+        f"{what}: request the status instead, and wait again later",
         reason=reason,
         retry_after=BUSY_RETRY_SECONDS,
     )

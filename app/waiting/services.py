@@ -321,7 +321,7 @@ def _status_if_not(
 
 
 def status_at_last(database: Database, snapshots: SnapshotSource, waiter: StatusWaiter) -> TransferStatus:
-    """When the wait is over.
+    """The answer for a waiter whose wait is over.
 
     :raises GatewayError: no such transfer.
     :raises Unavailable: the configuration cannot be read.

@@ -49,7 +49,7 @@ class Finding(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """By URL its results, and those of the chain."""
+    """The results by URL, and those of the chain."""
 
     terms: WatchTerms
     chain: Sequence[Finding]
@@ -57,7 +57,7 @@ class Checked(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Nothing is missing, and one URL can do everything."""
+        """Whether nothing is missing, and one URL can do everything."""
         usable = any(all(finding.good for finding in found) for found in self.urls.values())
         return usable and all(finding.good for finding in self.chain)
 
@@ -109,7 +109,7 @@ def _of_chain(terms: WatchTerms, voices: Sequence[str], disputed: Sequence[Dispu
         yield Finding(words)
     for log in disputed:
         yield Finding(
-            f"{log.words}. Neither is blamed: a URL of a further provider decides it", complete=False
+            f"{log.words}. Neither is blamed: add a URL of another provider to decide it", complete=False
         )
 
 

@@ -1,4 +1,4 @@
-"""What other features take of the watcher."""
+"""Hands the watcher's readings to other features."""
 
 from __future__ import annotations
 

@@ -71,13 +71,13 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
 
 
 def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
-    """None where the chain was never read."""
+    """The row of a chain; None if it was never read."""
     found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)
     return connection.execute(found).one_or_none()
 
 
 def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
-    """Ascending."""
+    """The stored headers of a chain, ascending."""
     rows = connection.execute(
         select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
     )
@@ -101,12 +101,12 @@ def stored_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) 
 
 
 def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """Ascending."""
+    """The spans that are not proven, ascending."""
     return _spans(connection, chain_id, WatchSpan.state != SpanState.PROVEN.value)
 
 
 def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
-    """Those that a release before the rule of evidence proved, ascending."""
+    """The spans that a release before the rule of evidence proved, ascending."""
     return _spans(
         connection, chain_id, WatchSpan.state == SpanState.PROVEN.value, WatchSpan.weighed.is_(False)
     )
@@ -115,7 +115,7 @@ def spans_proven_before(connection: Connection, chain_id: ChainId) -> Sequence[S
 def spans_between(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
 ) -> Sequence[Span]:
-    """Those that overlap a range of blocks or touch it, ascending.
+    """The spans that overlap a range of blocks or touch it, ascending.
 
     :param last: None for a range without an end.
     """
@@ -124,7 +124,9 @@ def spans_between(
 
 
 def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
-    """Those from a block on that were reread or proven, ascending. There are few: neighbours are joined."""
+    """The spans from a block on that were reread or proven, ascending. Neighbours are joined, so there are
+    few.
+    """
     return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
 
 
@@ -149,7 +151,7 @@ def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Seque
 
 
 def waiting_facts(connection: Connection, chain_id: ChainId) -> Sequence[Waiting]:
-    """By block."""
+    """The waiting facts of a chain, by block."""
     rows = connection.execute(
         select(WatchWaiting.__table__)
         .where(WatchWaiting.chain_id == chain_id)
@@ -183,7 +185,7 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
 
 
 def faulty_urls(connection: Connection, chain_id: ChainId) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The newest first."""
+    """The URLs that gave false answers, the newest first."""
     found = select(FaultyUrl.__table__).where(FaultyUrl.chain_id == chain_id)
     return connection.execute(found.order_by(FaultyUrl.at.desc())).all()
 
@@ -218,7 +220,7 @@ def reported_events(
     reporter: str,
     transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
-    """What a reporter has ever said about logs and heads of these blocks, by ids as in docs/ingest.md#ids.
+    """The reports of a reporter about logs and heads of these blocks, by ids as in docs/ingest.md#ids.
 
     :param last: included; None for no end.
     :param transfer_ids: only of these; None for everything.
@@ -238,7 +240,7 @@ OF_LOGS: Final = (
 def reports_of_others(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber, *, reporter: str
 ) -> list[ReportedEvent]:
-    """What others have reported of logs in these blocks of a chain, under ids of any kind."""
+    """The reports of others about logs in these blocks of a chain, under ids of any kind."""
     return _of_others(connection, chain_id, _others(chain_id, first, last, reporter), reporter)
 
 
@@ -275,7 +277,7 @@ def new_reports_of_others(
 def reports_under(
     connection: Connection, chain_id: ChainId, keys: Collection[EventKey], *, reporter: str, of_others: bool
 ) -> list[ReportedEvent]:
-    """What the reporter, or others, have reported under these keys, of any block of the chain."""
+    """The reports of the reporter, or of others, under these keys, of any block of the chain."""
     ids, is_others = {key.id for key in keys}, log.Event.reporter != reporter
     query = _of_logs(chain_id, BlockNumber(0), BlockNumber(MAX_BLOCK))
     query = query.where(is_others if of_others else ~is_others)
@@ -323,7 +325,7 @@ def _of_others(
 def said_of_blocks(
     connection: Connection, chain_id: ChainId, blocks: Collection[BlockNumber], *, reporter: str
 ) -> list[ReportedEvent]:
-    """What anyone has reported of logs in these blocks of a chain."""
+    """All reports about logs in these blocks of a chain."""
     query = _of_logs(chain_id, min(blocks), max(blocks))
     return _of_others(
         connection, chain_id, query.where(is_one_of(connection, log.Event.block, blocks)), reporter
@@ -406,7 +408,7 @@ def _in_blocks(
 
 
 class Reorgs(NamedTuple):
-    """What reorganisations were reported since a position of the log.
+    """The reorganisations reported since a position of the log.
 
     :param newest: the position of the last one, of any chain; None where there is none.
     :param from_block: the lowest block from which others took this chain back.

@@ -1,4 +1,4 @@
-"""What the application takes of webhooks."""
+"""Adds webhooks to the application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.webhooks.services.outbox import publish_changes, publish_head
 
 
 def add(app: Flask, database: Database, *, allowed_networks: Iterable[str]) -> None:
-    """Add where webhooks may go, and put what they tell into the outbox in the transaction that causes it."""
+    """Add the networks that webhooks may go to. Each change writes its deliveries in its own transaction."""
     add_part(app, AllowedNetworks, parse_networks(allowed_networks))
     for engine in database.engines:
         HEAD_WRITTEN.hand_in(engine, publish_head)

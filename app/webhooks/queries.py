@@ -149,7 +149,7 @@ def listeners(connection: Connection) -> Listeners:
 
 
 def by_subject(connection: Connection, subjects: Collection[str]) -> dict[str, list[int]]:
-    """By subject, the subscriptions that name it and get its events."""
+    """The subscriptions that name a subject and get its events, by subject."""
     found: dict[str, list[int]] = {}
     ordered = sorted(subjects)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
@@ -323,7 +323,7 @@ def subscriptions_of(connection: Connection, owner_key: str) -> Sequence[Subscri
 
 
 def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
-    """By subscription, its subjects, ascending."""
+    """The subjects of each subscription, ascending."""
     found: dict[int, list[str]] = {i: [] for i in ids}
     rows = connection.execute(
         select(Subject.subscription_id, Subject.subject)
@@ -336,7 +336,7 @@ def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[st
 
 
 def last_ended_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, DeliveryState]:
-    """By subscription, how the newest of its last ``most`` deliveries ended that has ended.
+    """How the newest ended one of the last ``most`` deliveries of each subscription ended.
 
     Subscriptions without one are left out.
     """
@@ -355,7 +355,7 @@ def last_ended_of(connection: Connection, ids: Sequence[int], most: int) -> dict
 
 
 def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, tuple[int, int]]:
-    """By subscription, how many deliveries wait, counted up to ``most``, and how many of these failed at
+    """How many deliveries of each subscription wait, counted up to ``most``, and how many of these failed at
     their last attempt.
     """
     some = (

@@ -246,4 +246,5 @@ class Sender:
         except Exception as error:
             if not is_unavailable(error):
                 raise
-            _log.warning("%d outcomes could not be noted: these are sent again", len(self._ended))
+            text = "the outcomes of %d deliveries could not be stored: these are sent again"
+            _log.warning(text, len(self._ended))

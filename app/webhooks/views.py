@@ -35,7 +35,7 @@ _ANSWER: Final = WebhooksAnswer()
 
 
 def list_webhooks() -> Response:
-    """Which webhooks does this key have?"""
+    """The webhooks of this key."""
     key = require_key(Scope.WEBHOOKS)
     return answer(_ANSWER, _listed(key.key_id))
 

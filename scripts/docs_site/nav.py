@@ -41,7 +41,7 @@ def navigation(library: Library, plan: Path) -> list[Entry]:
         made.append({section["title"]: entries})
     wrong = {page for page in listed if listed.count(page) > 1} | set(library.sources()) ^ set(listed)
     if wrong:
-        raise CannotBuild(f"{plan}: each page once, please: {', '.join(sorted(wrong))}")
+        raise CannotBuild(f"{plan}: must list each page once: {', '.join(sorted(wrong))}")
     return made
 
 

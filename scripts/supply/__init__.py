@@ -1,1 +1,1 @@
-"""The dependencies of the gateway: known holes, licences, a bill of materials."""
+"""The dependencies of the gateway: known vulnerabilities, licences, a bill of materials."""

@@ -1,7 +1,7 @@
-"""``make audit``: known holes in what the lock files pin, by pip-audit and npm.
+"""``make audit``: known vulnerabilities of what the lock files pin, by pip-audit and npm.
 
-Databases of holes are requested over the network. A package without an answer is counted, and never taken as
-free of holes. So a lock file without any answer fails, too.
+Databases of vulnerabilities are requested over the network. A package without an answer is counted, and never
+taken as free of them. So a lock file without any answer fails, too.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Found:
 
     def __str__(self) -> str:
         if self.holes:
-            state = f"{len(self.holes)} known holes\n  " + "\n  ".join(self.holes)
+            state = f"{len(self.holes)} known vulnerabilities\n  " + "\n  ".join(self.holes)
         elif not self.looked_up:
-            state = f"skipped: {self.why or 'the database of holes does not respond'}"
+            state = f"skipped: {self.why or 'the database of vulnerabilities does not respond'}"
         else:
-            state = "no known hole"
+            state = "no known vulnerability"
         partly = (
             f" ({self.not_looked_up} could not be looked up)" if self.looked_up and self.not_looked_up else ""
         )
@@ -54,7 +54,7 @@ def audit_python(lock: str, command: Sequence[str] = PIP_AUDIT) -> Found:
         return Found(lock, (), 0, 0, _last_line(done.stderr))
     holes = tuple(
         f"{package['name']} {package['version']}: {hole['id']}, "
-        f"mended in {', '.join(hole['fix_versions']) or 'none'}"
+        f"fixed in {', '.join(hole['fix_versions']) or 'none'}"
         for package in packages
         for hole in package.get("vulns", ())
     )
@@ -91,12 +91,12 @@ def _last_line(text: str) -> str:
 
 
 def report(found: Sequence[Found]) -> int:
-    """Print the results; 1 where there is a hole, 2 where there is no answer about a lock file."""
+    """Print the results. Returns 1 for a vulnerability, 2 if there is no answer about a lock file."""
     for each in found:
         print(each)  # noqa: T201
     unknown = sum(not each.looked_up and not each.holes for each in found)
     if unknown:
-        print(f"skipped: {unknown} of {len(found)} lock files; run it where there is a network")  # noqa: T201
+        print(f"skipped: {unknown} of {len(found)} lock files; run it with a network")  # noqa: T201
     return 1 if any(each.holes for each in found) else 2 if unknown else 0
 
 

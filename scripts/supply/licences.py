@@ -126,7 +126,10 @@ def _table(packages: Iterable[tuple[str, str]]) -> str:
     rows = sorted((licence, package) for package, licence in packages)
     for licence, package in rows:
         if not (is_accepted(licence) or PROGRAMS.get(package.partition(" ")[0]) == licence):
-            raise Unaccepted(f"{package}: {licence or 'no licence'} is none of those that are accepted")
+            raise Unaccepted(
+                f"{package}: {licence or 'no licence'} is not accepted: "
+                "use another package, or accept it in scripts/supply/licences.py"
+            )
     for licence, several in groupby(rows, key=lambda row: row[0]):
         lines.append(f"| {licence} | {', '.join(package for _, package in several)} |")
     return "\n".join(lines) + "\n"

@@ -244,7 +244,7 @@ def test_one_network_gets_limited_places(open_app: OpenApp) -> None:
             refused = from_address(app, "2001:db8:0:a:ffff::9", path, after_status=SUBMITTING)
             msg = assert_refused(refused, 429, "rate_limited", shape)
             assert msg == (
-                "2 callers of your network wait already: ask for the status instead, and wait again later"
+                "2 callers of your network wait already: request the status instead, and wait again later"
             )
             assert refused.headers["Retry-After"] == "5"
         assert from_address(app, "2001:db8:0:a::3").status_code == 200  # this one is answered at once

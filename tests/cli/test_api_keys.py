@@ -16,7 +16,7 @@ def run(app: Flask, *words: str) -> Result:
 def made(app: Flask, *words: str) -> str:
     result = run(app, "create", *words)
     assert result.exit_code == 0, result.output
-    assert result.stderr == f"The API key {words[0]} (shown this once):\n"
+    assert result.stderr == f"The API key {words[0]} (shown only once):\n"
     return result.stdout.strip()
 
 

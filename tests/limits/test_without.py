@@ -138,7 +138,7 @@ def test_description_names_the_store(own_redis: RedisServer, caplog: pytest.LogC
     def described(url: str, processes: int = 2) -> str:
         return LimitStore(url).described(processes)
 
-    assert "memory of 2 processes, each of which lets as many pass" in described("memory://")
+    assert "memory of 2 processes, each with the whole limit" in described("memory://")
     assert "memory of one process" in described("memory://", 1)
     assert described(own_redis.url) == f"are counted together in the Redis at {own_redis.socket}/0"
     assert own_redis.do("DBSIZE") == 0

@@ -116,7 +116,7 @@ def run(
 @pytest.mark.one_database
 def test_backfill_command_reports_progress(run: Callable[..., Result]) -> None:
     assert "beginnings: not begun (when transfers began)" in run("--status").stdout
-    assert "0 rows looked at, 0 filled" in run().stdout
+    assert "0 rows read, 0 filled" in run().stdout
     assert "beginnings: ended at " in run("--status").stdout
     assert run("--again", "--rows", "0").exit_code == 2
 

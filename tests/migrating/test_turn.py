@@ -124,7 +124,7 @@ def test_lost_turn_stops_further_ranges(
         patched.setattr(Pace, "follow", follow)
         upgrade(directory=directory)
     assert len(followed) == 2, "of ten ranges"
-    assert "the connection that kept other upgrades out is gone (terminating connection" in caplog.text
+    assert "the connection that locked out other upgrades is gone (terminating connection" in caplog.text
     assert revision() == "9001"
     upgrade(directory=directory)
     assert revision() == "9002"

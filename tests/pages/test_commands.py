@@ -62,7 +62,7 @@ def test_the_audit_log(shell: Shell) -> None:
     said = f"2026-11-22T14:05:06+0000 INFO 4711 {HEADS_LOGGER}: audit head {head} operator.create by x"
     assert f"head {head}" in shell.run(log, before=f"journalctl() {{ echo '{said}'; }}")
     archived, verified, ends = shell.run(archive, {"2025-01-01": "2099-01-01"}).splitlines()
-    assert "'archive' is deprecated. It ends with 2.0.0" in ends
+    assert "'archive' is deprecated. 2.0.0 removes it" in ends
     assert archived == f"archived records: 2; head {head}"
     assert verified.startswith("verified records: 3; head 3:")
     assert "records 1 to 2 are archived" in shell.run(verify)

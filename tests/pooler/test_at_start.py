@@ -40,7 +40,7 @@ def test_session_pooler_needs_no_setting(roles: str, database: str) -> None:
 def test_statement_pooler_is_refused(roles: str, database: str) -> None:
     with bouncing(roles, mode="statement") as of_statements:
         found = complaint(of_statements.url(database), pooled=True)
-    assert found and "keeps no transaction together" in found
+    assert found and "splits transactions" in found
 
 
 def test_role_outside_utc_is_refused(

@@ -1,4 +1,4 @@
-"""Licences, known holes and the bill of materials of what the gateway depends on."""
+"""Licences, known vulnerabilities and the bill of materials of what the gateway depends on."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ def test_bill_of_materials() -> None:
 HOLE = {"id": "PYSEC-1", "fix_versions": ["2"], "aliases": [], "description": ""}
 CLEAN = {"name": "one", "version": "1", "vulns": []}
 OPEN = {"name": "two", "version": "1", "vulns": [HOLE]}
+NONE = "no known vulnerability"
+FOUND = "1 known vulnerabilities\n  two 1: PYSEC-1, fixed in 2"
 SKIPPED = {"name": "three", "skip_reason": "not found"}
 
 
@@ -100,11 +102,11 @@ def program(folder: Path, prints: object, code: int) -> list[str]:
 @pytest.mark.parametrize(
     ("prints", "code", "summary", "ends"),
     [
-        ({"dependencies": [CLEAN]}, 0, "x.txt: no known hole", 0),
-        ({"dependencies": [CLEAN, SKIPPED]}, 0, "x.txt: no known hole (1 could not be looked up)", 0),
+        ({"dependencies": [CLEAN]}, 0, f"x.txt: {NONE}", 0),
+        ({"dependencies": [CLEAN, SKIPPED]}, 0, f"x.txt: {NONE} (1 could not be looked up)", 0),
         ({"dependencies": [SKIPPED, SKIPPED]}, 0, "x.txt: skipped: ", 2),
-        ({"dependencies": [CLEAN, OPEN]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2", 1),
-        ({"dependencies": [OPEN, SKIPPED]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2 (1", 1),
+        ({"dependencies": [CLEAN, OPEN]}, 1, f"x.txt: {FOUND}", 1),
+        ({"dependencies": [OPEN, SKIPPED]}, 1, f"x.txt: {FOUND} (1", 1),
         ("Traceback", 1, "x.txt: skipped: no network", 2),
         ("", 1, "x.txt: skipped: no network", 2),
     ],
@@ -121,13 +123,13 @@ def test_report_of_pip_audit(
 @pytest.mark.parametrize(
     ("prints", "summary", "ends"),
     [
-        ({"vulnerabilities": {}, "metadata": {"dependencies": {"total": 9}}}, "no known hole", 0),
+        ({"vulnerabilities": {}, "metadata": {"dependencies": {"total": 9}}}, NONE, 0),
         (
             {
                 "vulnerabilities": {"bad": {"range": "<2", "severity": "high"}},
                 "metadata": {"dependencies": {"total": 9}},
             },
-            "1 known holes\n  bad <2: high",
+            "1 known vulnerabilities\n  bad <2: high",
             1,
         ),
         ({"message": "request failed", "error": {}}, "skipped: no network", 2),

@@ -174,7 +174,7 @@ def test_health_is_public_metrics_on_loopback() -> None:
     ("options", "name", "said"),
     [
         # It would replace all addresses, and the last of them would be taken for the one of health.
-        pytest.param(("--bind", "127.0.0.1:0"), "HEALTH_PORT", "is not listened at", id="bind option"),
+        pytest.param(("--bind", "127.0.0.1:0"), "HEALTH_PORT", "server does not listen at", id="bind option"),
         pytest.param(
             (), "METRICS_PORT", "on 127.0.0.1: Address already in use; choose another", id="metrics"
         ),

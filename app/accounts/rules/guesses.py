@@ -19,7 +19,7 @@ _TYPED_DIGITS: Final = 24
 
 
 class FailureScope(StrEnum):
-    """What failed sign-ins are counted by."""
+    """The kinds of keys by which failed sign-ins are counted."""
 
     PAIR = "pair"
     """One account from one address: a person who mistypes, or a guesser."""
@@ -56,7 +56,7 @@ def forgotten_after(scope: FailureScope) -> timedelta:
 
 
 def has_failed(scope: FailureScope, failures: int) -> bool:
-    """Whether these failures let others go first. One alone is a person who mistyped."""
+    """Whether these failures let others go first. One failure is a person who mistyped."""
     return scope is FailureScope.LATELY and failures > _FREE[scope]
 
 

@@ -1,4 +1,4 @@
-"""What is typed to sign in: emails, passwords, and how many recovery codes there are."""
+"""Emails and passwords that users type, and the number of recovery codes."""
 
 from __future__ import annotations
 

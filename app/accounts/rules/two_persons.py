@@ -32,8 +32,8 @@ ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
 class TwoPersons(Struct, frozen=True):
     """The sections whose changes wait for a second person, and how long a proposal can be approved.
 
-    A section that the feed changes implies ``INGEST_TOKENS``: one person with a new token could change it
-    without a second one.
+    A section that the feed changes implies ``INGEST_TOKENS``: otherwise one person with a new token could
+    change the section.
     """
 
     sections: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class ProposalState(StrEnum):
 
 
 class Person(Struct, frozen=True):
-    """What an account's right to decide about proposals depends on."""
+    """The facts about an account that decide what it may do with proposals."""
 
     email: str
     role: Role
@@ -86,7 +86,7 @@ class Proposal(Struct, frozen=True):
     """A change that waits for a second person, or did.
 
     ``input`` is what the proposer entered, as JSON text, so that the change can be planned again from the
-    current rows. With it goes the fingerprint of the rows that it was based on. ``secret`` is the hash of a
+    current rows. It includes the fingerprint of the rows that it was based on. ``secret`` is the hash of a
     password or token that is valid from the approval on; None once the proposal is closed. ``changes`` are
     the rows before and after, as they were previewed (``app.audit.rules.records.changes_text``).
     ``record_id`` is the audit record of the change that was made.

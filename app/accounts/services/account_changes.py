@@ -41,8 +41,6 @@ ACCOUNT: Final = "account"
 
 
 class AccountAction(StrEnum):
-    """What is requested."""
-
     CREATE = "create"
     CHANGE = "change"
     NEW_PASSWORD = "new_password"  # noqa: S105  the name of an action
@@ -50,11 +48,11 @@ class AccountAction(StrEnum):
 
 
 class AccountRequest(Struct, frozen=True):
-    """What is requested for an account.
+    """A requested change of an account.
 
     ``email`` is in its one spelling. ``values`` are the new ones of role, active and second_factor_required.
-    ``hashed`` is a new password's hash. ``passed_on``: another person chose it, so the owner must change it
-    first of all. ``shown`` is the fingerprint of the account as the requester saw it, where it was shown.
+    ``hashed`` is a new password's hash. ``passed_on``: another person chose the password, so the owner must
+    change it first. ``shown`` is the fingerprint of the account as the requester saw it, where it was shown.
     """
 
     action: AccountAction

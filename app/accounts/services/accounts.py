@@ -85,8 +85,7 @@ def insert_account(
     actor: Actor,
     note: str,
 ) -> None:
-    """Create an account that may sign in at once, in a writing transaction of the caller, who is permitted
-    to.
+    """Create an account that may sign in at once. The caller has the permission and a writing transaction.
 
     :param columns: its email, which no account has yet, and the values that differ from the defaults.
     :param note: put before the text of the audit record.

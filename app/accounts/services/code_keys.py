@@ -72,8 +72,8 @@ class CodeKeys:
         return json.dumps(document)
 
     def readings(self, secret: str) -> list[str]:
-        """The encrypted secret marked with each known key that may be its own: several only where it names
-        none.
+        """The encrypted secret, marked with each known key that may have encrypted it: several only if it
+        names none.
         """
         name = key_name(secret)
         return [self.named(secret, known) for known in self.by_name if name in (known, UNNAMED)]

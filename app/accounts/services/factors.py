@@ -1,7 +1,7 @@
 """Second factors: which accounts must have one, passkeys, recovery codes, and removing factors that their
 owner has lost.
 
-Of a passkey the public half is stored, and its challenges are answered once. The console verifies the
+The database has the public half of a passkey, and each challenge is answered once. The console verifies the
 signatures.
 """
 
@@ -115,7 +115,7 @@ def delete_factors(
 ) -> None:
     """Delete the account's passkeys and recovery codes; its one-time codes are columns of the account.
 
-    :param connection: a writing transaction of the caller, who is permitted to.
+    :param connection: in a writing transaction of the caller, who has the permission.
     """
     passkeys = OperatorPasskey.operator_id == account.id
     removed = list(connection.scalars(select(OperatorPasskey.name).where(passkeys)))

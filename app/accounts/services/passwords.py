@@ -1,4 +1,4 @@
-"""Hashes and generates passwords, and refuses those that are guessed first."""
+"""Hashes and generates passwords, and refuses those that are easy to guess."""
 
 from __future__ import annotations
 

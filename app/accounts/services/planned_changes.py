@@ -24,7 +24,7 @@ def same_name(typed: str, name: str) -> bool:
 
 
 class PlannedChange(Struct, frozen=True, kw_only=True):
-    """What a command plans, from its input and the current rows; it may wait for a second person.
+    """A change planned from a command's input and the current rows; it may wait for a second person.
 
     ``kind`` is the name of the command, which plans it again from ``input`` when somebody approves it.
     ``needs_typed`` is a name that has to be typed before it is made.
@@ -53,16 +53,16 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What it does, one sentence per change."""
+        """Its changes, one sentence each."""
         return (self.summary,)
 
     @property
     def fingerprint(self) -> str:
-        """That of what it is based on, for the form that makes it; empty where each row has its own."""
+        """The fingerprint of the values that it is based on, for its form; empty if each row has its own."""
         return ""
 
     def effects_on(self, connection: Connection, now: datetime) -> Iterable[Effect]:
-        """What follows from it, from the same view of the database as the plan."""
+        """Its effects, from the same view of the database as the plan."""
         raise NotImplementedError
 
     def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:

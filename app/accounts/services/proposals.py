@@ -60,7 +60,7 @@ class TooManyProposals(EditRefused):
 
 
 class ProposalRefused(EditRefused):
-    """Why a proposal is not approved, rejected or withdrawn by this person, or not any more."""
+    """This person may not decide about the proposal, or it is closed. The message says why."""
 
 
 LONGEST_REASON: Final = 500
@@ -297,7 +297,7 @@ def list_waiting(database: Database, role: Role) -> list[Proposal]:
 def list_waiting_about(
     database: Database, two_persons: TwoPersons, role: Role, subject: str
 ) -> list[Proposal]:
-    """The proposals that would change this row. Without a query where ``TWO_PERSONS`` names nothing."""
+    """The proposals that would change this row. Sends no query if ``TWO_PERSONS`` is empty."""
     if not two_persons.sections:
         return []
     with reading(database.reads) as connection:
@@ -328,7 +328,7 @@ def show_proposal(database: Database, role: Role, proposal_id: int) -> Proposal 
 
 
 def waiting_count(database: Database, two_persons: TwoPersons, role: Role) -> int:
-    """How many proposals wait. Without a query where ``TWO_PERSONS`` names nothing."""
+    """How many proposals wait. Sends no query if ``TWO_PERSONS`` is empty."""
     if not two_persons.sections:
         return 0
     now: datetime = database.clock()

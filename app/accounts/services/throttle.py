@@ -166,7 +166,7 @@ def _keys(audit_keys: AuditKeys, guess: Guess) -> dict[str, FailureScope]:
 
 
 def name_of(audit_keys: AuditKeys, guess: Guess) -> str:
-    """The name of what is tried, whether or not there is such an account."""
+    """The name of the account that is tried; it need not exist."""
     if guess.account is not None:
         return f"#{guess.account.id}"
     return typed_name(audit_keys.present, guess.typed)

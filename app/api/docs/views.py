@@ -40,7 +40,7 @@ class SiteFile(Struct, frozen=True):
 
     @property
     def mimetype(self) -> str | None:
-        """The type where the name does not show it."""
+        """The media type, if the file's name does not show it."""
         return "text/plain" if self.name.startswith(PLAIN) else None
 
 

@@ -81,7 +81,7 @@ STATUS_MEANINGS: Final[dict[Status, str]] = {
     Status.TRANSFER_UNKNOWN: "Nothing is certain about the transfer yet.",
     Status.TRANSFER_SUBMITTING: "The gateway is monitoring the transaction on the source chain.",
     Status.TRANSFER_FAILED: "Failed before any funds left. No refund is needed.",
-    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validator network.",
+    Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION: "Waiting for confirmation by the validators.",
     Status.TRANSFER_WAITING_FOR_FUND_RELEASE: (
         "Waiting for the release of the funds on the destination chain."
     ),
@@ -103,7 +103,7 @@ STATUS_MEANINGS: Final[dict[Status, str]] = {
 
 XFER_MEANINGS: Final[dict[XferStatus, str]] = {
     XferStatus.UNKNOWN: "Placeholder; also sent while `status` is not 6.",
-    XferStatus.OK_TO_RELAY: "Waiting for the validator network's confirmation.",
+    XferStatus.OK_TO_RELAY: "Waiting for the validators' confirmation.",
     XferStatus.SUCCESS: "Succeeded.",
     XferStatus.BAD_LIQUIDITY: "Failed: not enough liquidity.",
     XferStatus.BAD_SLIPPAGE: "Failed: the slippage allowed was too low.",
@@ -131,22 +131,22 @@ The machine-readable form of this page is [openapi.json]{_LINK}.
 
 - Every response is JSON and **always has every field of its table**. When `err` is not null, all
   other fields have their zero value.
-- A request that can be read is answered with HTTP 200, with or without `err`. Anything else is a
-  4xx or 5xx, with the same fields.
+- The gateway answers each request that it can read with HTTP 200, with or without `err`. Any other
+  answer is a 4xx or 5xx, with the same fields.
 - The header `X-Gateway-Reason` gives programs the reason of every `err`; browsers may read it.
 - Amounts are integers in a token's smallest unit, as decimal strings, up to 2^256-1. `amt` is in
   source units, the amounts of a response are in destination units: the two tokens may have different
   decimals.
 - Integers in the query are ASCII digits only. An empty optional parameter counts as omitted, an empty
   required one as missing. A repeated parameter is refused unless it is a list. The header
-  `X-Gateway-Ignored` names unknown ones that were not read; some operations refuse them.
-- More is accepted than the types of requests say. A flag may be `true`, `false`, `1`, `0`, `t` or `f` in any
-  case. In JSON an integer or a flag may also be such a text, and null leaves out an optional field. A page
-  size and the chain ids of a latency may be up to 2^64-1.
+  `X-Gateway-Ignored` names unknown ones, which are ignored; some operations refuse them.
+- The gateway accepts more than the types of requests say. A flag may be `true`, `false`, `1`, `0`, `t` or
+  `f` in any case. In JSON an integer or a flag may also be such a text, and null leaves out an optional
+  field. A page size and the chain ids of a latency may be up to 2^64-1.
 - Fields may be added to responses: ignore those you do not know.
 - Responses must not be cached, except the transfer configs, which have an `ETag`.
 - HTTP 414 and 431 are sent before the path is known: the response then has the fields of every operation.
-- Where requests are limited, each response has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+- If requests are limited, each response has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
   (seconds until the window ends); a 429 also has `Retry-After`.
 - The same operations are available over gRPC-Web, at the same base address.
 

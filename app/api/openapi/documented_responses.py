@@ -48,8 +48,8 @@ _BEFORE_THE_PATH: Final = (414, 431)
 
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     REQUEST_ID: {
-        "description": "The id of the request: your own `X-Request-Id` where it has 8 to 64 letters, digits, "
-        "`-` and `_`, else one that was made. Tell it to support.",
+        "description": "The id of the request: your own `X-Request-Id` if it has 8 to 64 letters, digits, "
+        "`-` and `_`, otherwise a new one. Give it to support.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
     },
     REASON: {
@@ -57,8 +57,8 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "enum": [row.reason.value for row in ERRORS]},
     },
     IGNORED: {
-        "description": f"The names of parameters that were sent and not read, at most {MOST_IGNORED}, with "
-        "commas between them. Missing where there are none, and from operations that refuse them.",
+        "description": f"The names of parameters that the gateway ignored, at most {MOST_IGNORED}, with "
+        "commas between them. Missing if there are none, and from operations that refuse them.",
         "schema": {"type": "string"},
     },
     "Retry-After": {
@@ -66,7 +66,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "RateLimit-Limit": {
-        "description": "How many requests a window allows. Missing where nothing limits the request.",
+        "description": "How many requests a window allows. Missing if nothing limits the request.",
         "schema": {"type": "integer", "format": "int64", "minimum": 1},
     },
     "RateLimit-Remaining": {
@@ -96,7 +96,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
     FINAL_BY: {
         "description": "Why it is over: its `block` is final, or it was `reported` without a block. "
-        "Not sent while it is not over.",
+        "Sent only when it is over.",
         "schema": {"type": "string", "enum": [why.value for why in FinalBy]},
     },
     NEXT_ACTOR: {
@@ -104,7 +104,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "enum": [actor.value for actor in NextActor]},
     },
     NEXT_POLL: {
-        "description": "When to ask again, in seconds. Not sent when the transfer is over.",
+        "description": "When to request again, in seconds. Not sent when the transfer is over.",
         "schema": {"type": "integer", "minimum": SHORTEST, "maximum": LONGEST},
     },
     AS_OF: {
@@ -112,11 +112,12 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string", "format": "date-time"},
     },
     MEANT: {
-        "description": "The transfer of the transaction that was sent, also of one sent as a transfer id.",
+        "description": "The transfer that the request names by a transaction, also if it is sent as a "
+        "transfer id.",
         "schema": {"type": "string", "pattern": "^0x[0-9a-f]{64}$"},
     },
     MEANT_COUNT: {
-        "description": "How many transfers that transaction has. Missing where it is one.",
+        "description": "How many transfers that transaction has. Missing if it has one.",
         "schema": {"type": "integer", "format": "int64", "minimum": 2},
     },
 }

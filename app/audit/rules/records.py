@@ -51,7 +51,7 @@ class Source(StrEnum):
 
 
 class Actor(Struct, frozen=True):
-    """The actor: an account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
+    """An account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
 
     name: str
     source: Source
@@ -67,7 +67,7 @@ class AuditedChange(Struct, frozen=True):
 
     @property
     def row(self) -> Documented:
-        """It as it is after the change, or as it was where it was removed."""
+        """The thing after the change, or before its removal."""
         return self.after or self.before or {}
 
 
@@ -117,7 +117,7 @@ EVERYTHING: Final = AuditFilter()
 def changes_network(action: str) -> bool:
     """Whether records of the action hold changes that were made to the network document.
 
-    Those of proposals hold changes of it, too, but these were only proposed.
+    Records of proposals do not count: their changes were only proposed.
     """
     return action == SANDBOX_LOADED or action.startswith(NETWORK_CHANGES)
 

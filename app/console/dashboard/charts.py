@@ -56,14 +56,14 @@ class SpanCount(Struct, frozen=True):
 
     @property
     def under_way(self) -> int:
-        """Those that are not over: neither paid out, nor failed, nor in a refund."""
+        """The transfers that are not over: neither paid out, nor failed, nor in a refund."""
         return self.begun - self.completed - self.refund - self.failed
 
     @property
     def success_ppm(self) -> int | None:
         """The share of paid out transfers among those paid out or in a refund, in millionths, rounded down.
 
-        What failed on its source took nothing, so it does not count. None where there are none yet.
+        A transfer that failed on its source took nothing, so it does not count. None without any transfer.
         """
         decided = self.completed + self.refund
         return self.completed * PPM // decided if decided else None

@@ -46,14 +46,14 @@ from app.values.codes import TransferHistoryStatus as Status
 
 
 class Doubt(Struct, frozen=True):
-    """Why something may be wrong that nobody reported. ``since`` is None where it never was known."""
+    """Why a number may be wrong although nobody reported a fault. ``since`` is None if it was never known."""
 
     words: str
     since: datetime | None
 
 
 class Tile(Struct, frozen=True):
-    """What a tile shows. ``doubt`` is why its number may be wrong."""
+    """The content of a tile. ``doubt`` is why its number may be wrong."""
 
     shown: str
     look: Look
@@ -80,7 +80,7 @@ def new_of(count: StuckCount) -> str:
 
 
 def number_of(number: int, otherwise: Look, existing: int, where_none: str) -> Tile:
-    """A number of some that exist. Where none exist, nothing is known of them."""
+    """A tile with the number of things in some state; if no such thing exists it shows ``where_none``."""
     look = look_of_count(number, otherwise, known=existing > 0)
     return Tile(grouped(number), look) if existing else Tile("–", look, where_none)
 
@@ -181,7 +181,7 @@ class Dashboard:
 
     @cached_property
     def doubt(self) -> Doubt | None:
-        """Why none of something is no good news; None where every chain in service is read."""
+        """Why a count of zero may be wrong: a chain in service is not read. None if all are read."""
         if self.freshness.feed.received_at is None:
             return Doubt("no event was ever reported", None)
         if not self.not_read:
@@ -218,7 +218,7 @@ class Dashboard:
         return Tile(str(count), look_of_count(count.number, otherwise, known=doubt is None), note, doubt)
 
     def is_troubled(self, panel: str) -> bool:
-        """Whether there is something to do about what a panel shows. Panels are closed where there is not."""
+        """Whether an operator has something to do about a panel. Other panels are closed."""
         troubles: dict[str, Callable[[], object]] = {
             "stuck": lambda: self.stuck.transfers,
             "refunds": lambda: self.refunds,

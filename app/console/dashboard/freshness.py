@@ -53,7 +53,7 @@ class ChainFreshness(Struct, frozen=True):
 
     @property
     def look(self) -> Look:
-        """Of a chain that is not read nothing current is known."""
+        """Nothing current is known of a chain that is not read."""
         return LOOKS[self.reading]
 
 

@@ -54,7 +54,9 @@ class Number(Struct, frozen=True):
 
 
 class Suggestion(Struct, frozen=True):
-    """What would pass instead: an amount (source units) or a tolerance (millionths), in words and exact."""
+    """A value that would pass instead: an amount (source units) or a tolerance (millionths), in words and
+    exact.
+    """
 
     label: str
     amount: AmountText | None = None

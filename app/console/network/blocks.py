@@ -65,7 +65,8 @@ class BlockEdit(Struct, frozen=True):
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """The change that the lines make to the present rows. Saving twice adds nothing.
 
-        What is blocked at least as long stays as it is. As it only blocks more, it needs no second person.
+        An entry that is already blocked at least as long does not change. The edit only blocks more, so it
+        needs no second person.
         """
         section = EDITABLE[self.section]
         blocked = present_rows(connection, section, [line.row for line in self.lines])
@@ -213,7 +214,7 @@ BLOCKS: Final = (
 
 
 class BlockedView(NetworkView):
-    """What both kinds of blocked callers have in common: when a block ends, and how to add one or many."""
+    """The base of both kinds of blocked callers: when a block ends, and how to add one or many."""
 
     tabs = BLOCKS
     many: ClassVar[str]

@@ -64,7 +64,7 @@ class TokenLine(Struct, frozen=True):
 
 
 class ChainAbout(Struct, frozen=True):
-    """All that the page shows. ``reported`` is how far reporters are, where the watcher does not read it;
+    """The content of the page. ``reported`` is how far reporters are, where the watcher does not read it;
     ``contacts`` are name and contact of validators.
     """
 
@@ -85,7 +85,7 @@ class ChainAbout(Struct, frozen=True):
 
     @property
     def is_unheard(self) -> bool:
-        """Whether reporters should read it and have not been heard lately."""
+        """Whether reporters should read it and have not reported lately."""
         return self.watched is None and not is_reported(self.reported_at, self.now)
 
     @property

@@ -120,7 +120,7 @@ class NewRow(Struct, frozen=True):
 
 
 class ConnectForm(RowForm):
-    """What is copied from the example to a new chain, or to one that lacks its only token.
+    """The form of a new chain, or of one that lacks the example's only token, with what the example has.
 
     Fields of lines are named ``token0``, ``route0`` … The chain has inputs only where it is new.
     """
@@ -135,7 +135,7 @@ class ConnectForm(RowForm):
         super().__init__(row={key: example.chain[key] for key in _COPIED if key in example.chain}, **kwargs)
 
     def sent_without_lines(self) -> MultiDict[str, str]:
-        """What was sent about the chain itself. Tokens and routes may have other numbers now."""
+        """The values sent about the chain itself. Tokens and routes may have other numbers now."""
         own = {field.name for field in self.chain_inputs()} | {"validators"}
         pairs = request.form.items(multi=True)
         return MultiDict([pair for pair in pairs if pair[0] in own])
@@ -229,7 +229,7 @@ class ConnectForm(RowForm):
         }
 
     def leave_open(self, unfit: Mapping[RouteKey, str], copied: Mapping[RouteKey, NewRow]) -> None:
-        """Request a rate for each route that the example's does not fit."""
+        """Require a rate for each route that the example's rate does not fit."""
         for key, why in unfit.items():
             of, rate = self.example.chain["name"], rate_text(copied[key].row["rate"])
             _add(copied[key].inputs["rate"], f"Enter a rate. That of {of}, {rate}, is not copied: {why}.")
@@ -334,7 +334,7 @@ class ConnectView(ConsoleView):
 
     @expose("/token", methods=("GET", "POST"))
     def token(self) -> ResponseReturnValue:
-        """As a chain: its token, pool and routes are filled in as on another chain that has the token."""
+        """As :meth:`index`: its token, pool and routes are filled in as on another chain with the token."""
         chain_id, symbol = read_id(request.args.get("chain", "")), request.args.get("symbol", "")
         example = None if chain_id is None else token_example(current(Database), chain_id, symbol)
         if example is None:

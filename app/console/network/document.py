@@ -171,7 +171,7 @@ _LONGEST: Final = 64
 
 
 def network_at_typed_time() -> tuple[str, NetworkAt | None]:
-    """The time in the address as typed, and the configuration then. None, with a message, without one."""
+    """The time in the address as typed, and the configuration then; None if that cannot be shown."""
     text, at = _typed_time()
     if at is None:
         return text, None

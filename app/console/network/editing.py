@@ -152,7 +152,7 @@ class NetworkView(ListView):
         return ()
 
     def page_after(self, edit: Edit) -> str:
-        """The page after a change: the list; after a new token or pool that token, which lacks more."""
+        """The page after a change: the list; after a new token or pool the token, which needs more rows."""
         if edit.values and edit.row_id is None and self.of.name in ("tokens", "pools"):
             return page_of_token(edit.values["chain_id"], edit.values["symbol"])
         return self.get_url(".index_view")

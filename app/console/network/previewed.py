@@ -55,7 +55,7 @@ class PreviewedForm(ConsoleForm):
 
     @property
     def has_own_reason(self) -> bool:
-        """Whether what is added has a reason in its row, such as a block: then no other is requested."""
+        """Whether the added row has its own reason, as a block has: then the form requests no other."""
         return "reason" in self and not self.row
 
     @property
@@ -105,7 +105,7 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
 
 
 def previewed(form: PreviewedForm, edit: Command) -> Preview:
-    """What the edit would do. The form gets the input of a name that has to be typed.
+    """Preview the edit. The form gets the input of a name that has to be typed.
 
     :raises EditRefused: why it would be refused.
     """
@@ -118,7 +118,7 @@ def previewed(form: PreviewedForm, edit: Command) -> Preview:
 
 
 def saved_or_previewed(form: PreviewedForm, edit: Command) -> Saved | Preview:
-    """The result of the edit, where its preview is confirmed; otherwise what it would do.
+    """The result of the edit if its preview is confirmed, otherwise the preview.
 
     :raises EditRefused: why it is refused, or would be.
     """

@@ -1,4 +1,4 @@
-"""What runs of a token on a chain: one choice for the three columns that stop it."""
+"""The state of a token on a chain: one choice for the three columns that stop it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STATE: Final[Mapping[tuple[bool, ...], str]] = {
 
 
 def state_pill(stopped: bool, pool_disabled: bool) -> Markup:
-    """What runs of a token, in a list.
+    """The state of a token, in a list.
 
     :param stopped: by one of the other two columns.
     """
@@ -57,7 +57,7 @@ def _in_words(row: Mapping[str, Any]) -> str:
 class StateField(ChoiceField):
     """The state of a token. Its data are the three columns.
 
-    What only a document gives, such as the last column alone, is *custom*. It stays while nothing else is
+    A state that only a document can set, such as only the last column, is *custom*. It stays until another is
     chosen.
     """
 

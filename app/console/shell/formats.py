@@ -36,7 +36,7 @@ class Look(StrEnum):
 
 
 def look_of_count(number: int, otherwise: Look, *, known: bool) -> Look:
-    """The look of how many things need somebody: none is good only where it is known that there are none.
+    """The look of a number of things to do: zero is good only if it is known to be zero.
 
     :param otherwise: the look of any other number.
     """

@@ -27,7 +27,7 @@ P = ParamSpec("P")
 
 
 def read(query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a query finds, with one connection of those that pages read by."""
+    """Run a query with a connection that pages read by."""
     return run_read(current(Database).reads, query, *args, **kwargs)
 
 

@@ -155,7 +155,7 @@ class OperatorUser(UserMixin):
 
     @property
     def unsaved(self) -> dict[str, Any]:
-        """What was set on the user since it was loaded."""
+        """The columns that were set on the user since it was loaded."""
         values = {name: getattr(self, name) for name in _WRITTEN}
         return {name: value for name, value in values.items() if value != getattr(self.account, name)}
 

@@ -1,8 +1,8 @@
 """The order in which a process checks the guesses of strangers: one after the other.
 
 Those from networks that have not failed lately come first, so that somebody at a new browser does not wait
-behind guessers. Guessers who come from new networks each time are such, too. So only a few guesses at one
-account, and from one network, wait among the first. Others wait behind, as if they had failed.
+behind guessers. Guessers may come from a new network each time. So only a few guesses at one account, and
+from one network, wait among the first. Others wait behind, as if they had failed.
 """
 
 from __future__ import annotations

@@ -73,7 +73,9 @@ class PasskeyUtil(WebauthnUtil):
     """The parameters of the ceremonies."""
 
     def generate_challenge(self, nbytes: int | None = None) -> str:
-        """Its purpose, its account (0 before the sign-in), the time when it was made, and 256 random bits."""
+        """A challenge: its purpose, its account (0 before the sign-in), the time when it was made, and 256
+        random bits.
+        """
         self.origin()
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
         micros = unix_microseconds(current(Database).clock())
@@ -166,7 +168,7 @@ class _Answer:
 
 
 class NewPasskeyForm(WebAuthnRegisterForm):
-    """What a new passkey is called."""
+    """The name of a new passkey."""
 
     name = StringField(
         "Name of a new passkey",
@@ -184,7 +186,7 @@ class NewPasskeyForm(WebAuthnRegisterForm):
 
 
 class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
-    """What a browser has registered. The challenge must be this account's own."""
+    """The passkey that a browser has registered. The challenge must be this account's own."""
 
     def validate(self, **kwargs: Any) -> bool:
         if made_at(self.challenge, "register") is None:

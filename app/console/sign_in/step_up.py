@@ -1,10 +1,10 @@
-"""Carries what was typed over a new sign-in, or over a proof before a sensitive change.
+"""Preserves a typed form during a new sign-in, or a proof of identity before a sensitive change.
 
-The page that asks for either carries the fields of the form that was sent, and sends them again to the
-same address. So nothing that was typed is lost, and the change goes on. Where a session has ended, a
-browser with scripts stores them in its window meanwhile; the server stores nothing. Only forms from the
-console's own pages are carried: otherwise another site could put in fields that an operator then sends.
-Bodies that are not forms are refused.
+The page that requests either contains the fields of the form, and sends them again to the same address. So
+nothing that was typed is lost, and the change goes on. Where a session has ended, a browser with scripts
+stores them in its window meanwhile; the server stores nothing. Only forms from the console's own pages are
+carried: otherwise another site could put in fields that an operator then sends. Bodies that are not forms are
+refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a transfer waits for, in words for operators: what is missing, from whom, and what to do."""
+"""The waits of transfers, in words for operators."""
 
 from __future__ import annotations
 

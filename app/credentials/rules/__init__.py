@@ -1,1 +1,1 @@
-"""What is decided without a table, a clock or a request."""
+"""Rules: pure functions, without a table, a clock or a request."""

@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 
 class ApiKey(Credential, frozen=True):
-    """``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` has the form of
+    """``id`` is that of its row, ``key_id`` the public part of its text. ``rate_limit`` has the form of
     ``RATE_LIMIT``; empty is none.
     """
 
@@ -67,9 +67,8 @@ def key_id_of(presented: str) -> str | None:
 
 
 def key_in(authorization: str) -> str | None:
-    """What is presented as a key in the value of an ``Authorization`` header, well formed or not. None for
-    other schemes and texts: some pages send a header of their own with every request
-    (docs/interface/answers.md#cors).
+    """The text presented as a key in an ``Authorization`` header, well formed or not. None for other schemes
+    and texts: some pages send a header of their own with every request (docs/interface/answers.md#cors).
     """
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
 class Credential(Struct, frozen=True):
-    """What the gateway knows of a key or token, without its text."""
+    """The stored facts about a key or token, without its text."""
 
     name: str
     digest: bytes

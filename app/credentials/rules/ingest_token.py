@@ -68,8 +68,8 @@ def quota_fault(events: int | None, seconds: int | None) -> str | None:
 
 
 UNPROVEN = (
-    "transfer_id: this token is limited to some chains, so a send of its must give the transfer id by the "
-    "contract's formula: send nonce, token and, of a deposit or burn, contract as the log has them"
+    "transfer_id: this token is limited to some chains, so the fields of a send must give its transfer id by "
+    "the contract's formula: send nonce and token, and for a deposit or burn contract, as the log has them"
 )
 
 

@@ -139,7 +139,7 @@ def _revoke(
 
 
 def state_of(row: Any, now: datetime) -> CredentialState:
-    """``row`` is its row or its record. That of a key has no ``expires_at``."""
+    """The state of a key or token. ``row`` is its row or record; that of a key has no ``expires_at``."""
     return state_at(now, row.revoked_at, getattr(row, "expires_at", None))
 
 

@@ -73,7 +73,7 @@ def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
 
 
 def quota_of(events: int | None, seconds: int | None) -> Quota | None:
-    """None where there is none."""
+    """The quota in these columns of a token; None without one."""
     return None if events is None or seconds is None else Quota(events, seconds)
 
 
@@ -116,8 +116,8 @@ def require_valid(connection: Connection, token: IngestToken, now: datetime) -> 
 
 
 def charge(connection: Connection, token: IngestToken, events: int, now: datetime) -> None:
-    """Count new and refused events against the quota that a reporter's tokens share. Repeated events are
-    free, so that sending a portion again always ends.
+    """Count new and refused events against the quota that a reporter's tokens share. Repeated events do not
+    count, so a reporter can always send a batch again.
 
     :param connection: of the writer.
     :raises QuotaExceeded: they are more than are left in this period.
@@ -130,8 +130,8 @@ def charge(connection: Connection, token: IngestToken, events: int, now: datetim
         left = max(0, token.quota.events - used)
         raise QuotaExceeded(
             f"this token may report {token.quota}, and {grouped(left)} are left until "
-            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
-            "again then, repeated events do not count",
+            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are stored; send all of "
+            "it again then, repeated events do not count",
             retry_after=token.quota.retry_after(now),
         )
     row = {"reporter": token.name, "period_start": period.start, "events": used + events}

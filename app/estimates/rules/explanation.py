@@ -56,7 +56,7 @@ class Limit(Struct, frozen=True):
 
 
 def limits_of(priced: Priced) -> tuple[Limit, ...]:
-    """All for which there are numbers."""
+    """The limits for which there are numbers."""
     transfer, amt = priced.transfer, priced.inputs.request.amt
     if transfer is None:
         return ()

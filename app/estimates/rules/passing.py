@@ -201,8 +201,8 @@ def _most_amt(price: Price, eq: int, low: int, high: int) -> int | None:
 
 
 class Advice(NamedTuple):
-    """What would pass instead: the amounts (source units) next below and above the refused one, at the
-    tolerance of the request, and the tolerance with its amount.
+    """The values that would pass instead: the amounts (source units) next below and above the refused one, at
+    the tolerance of the request, and the tolerance with its amount.
     """
 
     largest_passing_amt: int | None = None

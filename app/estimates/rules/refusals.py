@@ -25,7 +25,7 @@ LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 
 
 class Check(StrEnum):
-    """In the order in which they are made (docs/interface/estimates.md#estimate-checks).
+    """The checks, in the order in which they are made (docs/interface/estimates.md#estimate-checks).
 
     ``label`` is the condition that the console shows for a transfer that passes. A check ``of_pools`` is not
     made for a pegged transfer.
@@ -121,7 +121,7 @@ def written(transfer: TransferTerms, amt: int) -> str:
 
 
 def nothing_passes(inputs: EstimateInputs, transfer: TransferTerms, price: Price | None) -> str:
-    """That no amount passes at this tolerance, and what to do."""
+    """The sentence that no amount passes at this tolerance, and what to do."""
     symbol, src, dst = transfer.src_token.symbol, transfer.src_chain.name, transfer.dst_chain.name
     lower = lower_tolerance(transfer, price)
     if lower is not None:

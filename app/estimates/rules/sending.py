@@ -69,7 +69,7 @@ class SendQuote(Struct, frozen=True):
 
     @property
     def valid_until_text(self) -> str:
-        """Never later than the moment itself."""
+        """``valid_until`` cut to milliseconds, so never later."""
         return rfc3339(self.valid_until, "milliseconds")
 
 

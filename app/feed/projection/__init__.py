@@ -1,1 +1,1 @@
-"""What an event does to transfers, refunds, pools and latencies."""
+"""Projects events onto transfers, refunds, pools and latencies."""

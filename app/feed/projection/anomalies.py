@@ -22,7 +22,7 @@ CHUNK = 500
 
 
 class Subject(Struct, frozen=True):
-    """What an anomaly is about."""
+    """The subject of an anomaly."""
 
     name: str
     transfer_id: bytes | None = None
@@ -147,7 +147,7 @@ def pool_anomalies(
 
 
 def under_zero(pool: PoolCounters | None) -> str:
-    """What of a pool is under zero, in words; empty where the pool is not configured."""
+    """The figures of a pool that are under zero, in words; empty if the pool is not configured."""
     if pool is None:
         return ""  # no estimate rests on it
     values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))

@@ -178,9 +178,8 @@ def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[by
 def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
     """Go back to the block before the reorg and project again everything that the orphaned blocks touched.
 
-    The reorg itself is in the log already, which decides what is canonical
-    (docs/interface/events.md#reorgs). A belated one takes back only what came again, and the chain stays as
-    far read as it was, unless by that.
+    The reorg itself is in the log already, which decides what is canonical (docs/interface/events.md#reorgs).
+    A belated one removes only what came again. Nothing else changes how far the chain is read.
 
     :param seq: its position in the log.
     """
@@ -221,7 +220,7 @@ def _project_belated(connection: Connection, reorg: ChainReorged, in_log: Reorg,
 
 
 def project_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
-    """Project again all but liquidity that events of the chain at this block or above contribute to."""
+    """Project again everything but liquidity that events of the chain from this block on contribute to."""
     if is_reported_from_block(connection, chain_id, block, ValidatorsUpdated.type):
         project_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)

@@ -1,4 +1,4 @@
-"""Stores reports of logs that the blocks which they name do not hold, and their anomalies."""
+"""Stores reports of logs that are not in the blocks they name, and their anomalies."""
 
 from __future__ import annotations
 

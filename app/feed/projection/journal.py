@@ -237,7 +237,8 @@ def catch_up(
 
 
 def take_next_number(connection: Connection, now: datetime) -> None:
-    """Give the row without a transfer the next number, as rows go, or transfers change without one.
+    """Give the row without a transfer the next number, when rows are deleted, or transfers change without
+    one.
 
     So no number is given twice, and a process of the release before forgets the statuses in its memory. The
     caller is the only writer.

@@ -72,7 +72,7 @@ def write_latencies(
 def follow_window(connection: Connection, now: datetime) -> None:
     """Move the counts with the window, before this transaction writes: older records are counted no more.
 
-    The caller is the only writer. Where nothing is counted yet, everything is.
+    The caller is the only writer. If nothing is counted yet, all records of the window are counted.
     """
     since, (after, _until) = counted_since(connection), window(now)
     if since is None:
@@ -106,7 +106,7 @@ def recount(connection: Connection, now: datetime) -> None:
 
 
 def counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
-    """By pair of chains and bucket of a width, how many records were released after a time."""
+    """How many records were released after a time, by pair of chains and bucket of a width."""
     bucket = LatencyRecord.latency_us.bitwise_rshift(literal_column(str(width)))
     counted = select(*_PAIR, literal_column(str(width)), bucket, func.count())
     return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)

@@ -39,7 +39,7 @@ def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) 
 
 
 def spell_again(connection: Connection, named: Iterable[PoolKey], now: datetime) -> None:
-    """Sum the liquidity of chains again whose configuration writes the symbol of some of it otherwise now.
+    """Sum the liquidity of chains again whose configuration now spells the symbol of some of it differently.
 
     :param named: tokens that were added to the configuration, altered or removed.
     """

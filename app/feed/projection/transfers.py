@@ -223,7 +223,7 @@ def _write_basis(
 
 
 def refund_row(state: TransferState) -> dict[str, Any]:
-    """The state must have evidence."""
+    """The row of a refund. The state must have evidence."""
     evidence = state.evidence
     assert evidence is not None  # noqa: S101
     return {

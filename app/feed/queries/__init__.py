@@ -1,1 +1,1 @@
-"""What ingest, projection, replay and pruning need to know."""
+"""The queries of ingest, projection, replay and pruning."""

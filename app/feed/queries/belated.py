@@ -1,6 +1,6 @@
-"""Finds what a reorganisation that is repeated too late may take back again.
+"""Finds the events that a reorganisation repeated too late may remove again.
 
-What that is follows from ``app.transfers.rules.events.reorganisations``. Here it is found by its blocks,
+The rule is in ``app.transfers.rules.events.reorganisations``. These queries find the events by their blocks,
 among all that was reported since.
 """
 
@@ -46,7 +46,7 @@ def _types_of(base: type[BlockEvent | ChainEvent]) -> list[str]:
 
 
 def take_again(connection: Connection, belated: Collection[ChainReorged], seq: int) -> dict[EventKey, bool]:
-    """By reorg that is repeated too late: whether it takes anything back again.
+    """Whether each reorg that is repeated too late removes anything again.
 
     :param seq: the position that it gets in the log.
     """

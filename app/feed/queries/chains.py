@@ -69,7 +69,7 @@ def canonical_of_chain(
 ) -> list[Logged[ChainEvent]]:
     """The canonical ones of the latest acceptances of events about one chain.
 
-    :param before: those that no reorg took back before this position of the log.
+    :param before: those that no reorg removed before this position of the log.
     """
     if not accepted:
         return []
@@ -84,7 +84,7 @@ def canonical_of_chain(
 
 
 def orphaned_keys(connection: Connection, latest: Iterable[LatestAcceptance]) -> set[EventKey]:
-    """The keys of those of the latest acceptances of events about chains that are not canonical."""
+    """The keys of events about chains whose latest acceptance is not canonical."""
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
     for each in latest:
         if isinstance(event := each.event, ChainEvent):
@@ -130,7 +130,7 @@ _PROGRESS: Final = RowsOf(select(ChainProgress.__table__), chain_ids=ChainProgre
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
-    """Chains that were never read are left out."""
+    """How far chains were read; those that were never read are left out."""
     rows = _PROGRESS(connection, chain_ids=chain_ids)
     return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
 

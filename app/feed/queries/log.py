@@ -79,7 +79,7 @@ def acceptances_of(connection: Connection, keys: Iterable[EventKey]) -> Iterator
 
 
 def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:
-    """By id, the keys in the log with that id, each with the position of its first acceptance."""
+    """The keys in the log by their id, each with the position of its first acceptance."""
     found: dict[str, dict[EventKey, int]] = defaultdict(dict)
     ordered = sorted(event_ids)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
@@ -94,7 +94,7 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
 
 
 def keys_reported(connection: Connection, reporter: str, since: datetime) -> list[EventKey]:
-    """All that was received from a reporter since a time, in the order of the log.
+    """The keys of all that was received from a reporter since a time, in the order of the log.
 
     Retractions are left out. An event that was accepted repeatedly appears once. An event whose id a
     reporter with other limits used too is left out.
@@ -118,7 +118,7 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
 def taken_from(
     connection: Connection, reporter: str, transfer_ids: Collection[bytes]
 ) -> dict[tuple[bytes | ChainId, str], int]:
-    """By transfer and event type, the number of a reporter's accepted events about these transfers."""
+    """The number of a reporter's accepted events about these transfers, by transfer and event type."""
     table = log.Event
     rows = connection.execute(
         select(table.transfer_id, table.type, func.count(table.event_id.distinct()))
@@ -135,7 +135,7 @@ def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Ev
 
 
 def chains_read_by(connection: Connection, reporter: str, chain_ids: Collection[ChainId]) -> set[ChainId]:
-    """Those of the chains of which a reporter reported heads."""
+    """The chains among these of which a reporter reported heads."""
     table, ids = log.Event, sorted(chain_ids)
     heads = (
         exists().where(_IS_HEAD, table.reporter == reporter, table.chain_id == chain_id) for chain_id in ids
@@ -147,7 +147,8 @@ def chains_read_by(connection: Connection, reporter: str, chain_ids: Collection[
 def events_of_logs(
     connection: Connection, transfer_ids: Collection[bytes], transactions: Collection[str]
 ) -> list[tuple[Event, str]]:
-    """What was reported of logs, and by whom: all of some transfers, and of chains all of some transactions.
+    """Events that were read from logs, and their reporters: all about some transfers, and all of some
+    transactions.
 
     Each part is in the order of the log.
 
@@ -184,7 +185,7 @@ _TIMES: Final = select(_NEWEST_RECEIPT.scalar_subquery(), exists(_DUE))
 
 
 def log_times(connection: Connection, now: datetime) -> LogTimes:
-    """Both, in one statement of index reads."""
+    """The :class:`LogTimes`, in one statement of index reads."""
     return LogTimes(*connection.execute(_TIMES, {"now": now}).one())
 
 

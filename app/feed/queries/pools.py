@@ -88,14 +88,14 @@ _VOLUMES: Final = RowsOf(
 
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """Of what events moved through the pools. Pools without such events are left out."""
+    """The counters of the pools that events moved. Other pools are left out."""
     rows = _COUNTERS(connection, chain_ids={pool.chain_id for pool in pools})
     found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
     return {pool: found[pool] for pool in pools if pool in found}
 
 
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """Of the configured pools among these: opening values and what events moved since."""
+    """The configured pools among these: opening values and what events moved since."""
     rows = _POOLS_NOW(connection, chain_ids={pool.chain_id for pool in pools})
     found = {
         PoolKey(row[0], row[1]): PoolCounters(*row[2:6]) + PoolCounters(*(value or 0 for value in row[6:]))
@@ -105,7 +105,7 @@ def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[P
 
 
 def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
-    """By symbol the stored sums of what providers added to the chain's pools and withdrew from them."""
+    """The stored sums that providers added to the chain's pools and withdrew from them, by symbol."""
     columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
     rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain_id))
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
@@ -236,7 +236,7 @@ def _reported_again(before: int | None) -> Exists:
 
 
 def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:
-    """Of pools by the minute. Minutes without any are left out.
+    """The volumes of pools by the minute. Minutes without any are left out.
 
     There is one statement for each pool, so that both databases find the minutes by the primary key.
     """

@@ -161,7 +161,7 @@ def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) ->
 
 
 def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
-    """Those of the keys that were pruned, each with the digest of its content."""
+    """The keys among these that were pruned, each with the digest of its content."""
     of_subject: dict[str, dict[bytes, EventKey]] = defaultdict(dict)
     for key in keys:
         of_subject[key.subject][id_digest(key.id)] = key
@@ -179,7 +179,7 @@ def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[Ev
 
 
 def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, str]]) -> frozenset[str]:
-    """Those of the ids that belong to a pruned event.
+    """The ids among these that belong to a pruned event.
 
     :param targets: subjects and ids; without a subject, an id of any subject counts.
     """
@@ -222,7 +222,7 @@ def pruned_chains(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 
 def pruned_pools(connection: Connection) -> dict[tuple[int, str], tuple[int, int]]:
-    """What pruned transfers sent into each pool and were relayed from it, by chain and symbol."""
+    """The amounts of pruned transfers sent into each pool and relayed from it, by chain and symbol."""
     rows = connection.execute(select(log.PrunedPool.__table__))
     return {(row.chain_id, row.symbol): (row.sent, row.relayed) for row in rows}
 
@@ -260,6 +260,6 @@ _POSITIONS: Final = select(
 
 
 def load_positions(connection: Connection) -> LogPositions:
-    """In one statement."""
+    """The :class:`LogPositions`, in one statement."""
     newest, pruned, reorg, retraction, any_pruned = connection.execute(_POSITIONS).one()
     return LogPositions(max(newest or 0, pruned or 0), max(reorg or 0, retraction or 0), bool(any_pruned))

@@ -68,7 +68,7 @@ def with_evidence(
 
 
 def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Of each of the transfers that has any, the last row in the journal of statuses."""
+    """The last row in the journal of statuses of each of these transfers that has any."""
     of_these = is_one_of(connection, JournalRow.transfer_id, transfer_ids)
     newest = select(func.max(JournalRow.sequence)).where(of_these).group_by(JournalRow.transfer_id)
     return connection.execute(
@@ -86,7 +86,7 @@ def _state(row: Row[*tuple[Any, ...]]) -> TransferState:
 
 
 def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:
-    """By transfer the ids of the requests and signatures that its refund depends on."""
+    """The ids of the requests and signatures that the refund of each transfer depends on."""
     found: dict[TransferId, set[str]] = {}
     rows = connection.execute(
         select(RefundBasis.transfer_id, RefundBasis.event_id).where(
@@ -131,7 +131,7 @@ def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 
 
 def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """Those from these chains that have quarantined signatures."""
+    """The transfers from these chains that have quarantined signatures."""
     aside = select(SignatureAside.transfer_id)
     return connection.scalars(
         select(Transfer.transfer_id).where(

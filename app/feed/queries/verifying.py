@@ -29,7 +29,7 @@ def every_chain(connection: Connection) -> list[ChainId]:
 
 
 def every_chain_read(connection: Connection) -> list[ChainId]:
-    """The chains that were read: those, and the chains of events of transfers."""
+    """The chains that were read: those of :func:`every_chain`, and the chains of events about transfers."""
     return _chains(connection, (*_OF_CHAINS, ChainProgress.chain_id))
 
 

@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 def settle(connection: Connection, now: datetime) -> None:
-    """Let due events count, and events that are ahead not any more. The caller is the only writer.
+    """Let due events count, and events that are ahead of the clock not. The caller is the only writer.
 
     Events turn out to be ahead where this server's clock was far ahead and was corrected: they are at the end
     of the log. Nothing is done where it was ahead by no more than reporters' clocks may be.
@@ -82,7 +82,7 @@ def settle_what_is_due(database: Database) -> None:
             with writing(database.feed) as connection:
                 settle(connection, database.clock())
     except SQLAlchemyError as error:
-        FAILURES.report(_log, logging.WARNING, "what is due could not be counted", error=error)
+        FAILURES.report(_log, logging.WARNING, "events that are due could not be applied", error=error)
 
 
 def _put_ahead(connection: Connection, now: datetime) -> None:

@@ -18,7 +18,7 @@ from app.feed.services.log import refuse_grown
 
 
 class Range(Struct, frozen=True):
-    """What was looked at in one transaction.
+    """The rows that one transaction has processed.
 
     :param last: the greatest key of it.
     """
@@ -50,13 +50,13 @@ PAUSE_SECONDS: Final = 0.05
 
 
 def progress_of(database: Database) -> dict[str, BackfillProgress]:
-    """By name, of the backfills that have begun."""
+    """The progress of the backfills that have begun, by name."""
     with reading(database.reads) as connection:
         return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
 
 
 def reopen(database: Database) -> None:
-    """Let every backfill be to do again. An older version takes over, which does not write what they fill."""
+    """Mark every backfill as not done: an older version takes over, which does not write what they fill."""
     with writing(database.engine) as connection:
         connection.execute(delete(BackfillProgress))
 
@@ -73,7 +73,7 @@ def run_backfill(
 ) -> BackfillProgress:
     """Go on where an earlier run stopped, however it was ended, until no row is left.
 
-    Two runs at once do the same work in turns, which is slower and nothing worse.
+    Two runs at once do the same work in turns, which is slower but harmless.
 
     :param rows: of a range.
     :param pause_seconds: between two ranges.

@@ -124,7 +124,7 @@ class IngestResult(Struct):
         self.outcomes[line.event.type, outcome] += 1
 
     def add(self, other: IngestResult) -> None:
-        """What was refused stays in the order of the lines."""
+        """Refused lines stay in the order of the lines."""
         self.outcomes += other.outcomes
         self.refused = sorted([*self.refused, *other.refused], key=lambda refused: refused.line)
 
@@ -346,7 +346,7 @@ UNREADABLE: Final = ("unreadable", "refused")
 
 
 class Intake(Struct, frozen=True):
-    """How deep a reorganisation may go, in blocks, what counts the lines that come in, and who waits."""
+    """The greatest depth of a reorganisation in blocks, the counters of lines, and the queue of posts."""
 
     max_reorg_blocks: int
     counters: Counters = NOTHING_COUNTED

@@ -64,7 +64,7 @@ queue."""
 
 
 class Pruning(Struct):
-    """What was removed, or would be.
+    """The result of a pruning, or of a dry run.
 
     :param before: the time in effect: the requested one, or the earlier one since when events are needed.
     :param oldest: the time of the first event of any of them; ``newest``: of the last.

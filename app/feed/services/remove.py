@@ -1,6 +1,7 @@
 """Removing what decides no answer any more: finished transfers, outranked fees, retracted liquidity.
 
-Nothing of them is stored: what is sent again is accepted again, with the same result as before.
+A removed transfer leaves digests of its events. Fees and liquidity that are sent again are accepted again,
+with the same result.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ from app.values.identifiers import ChainId, TransferId
 
 
 class Remains(Struct, frozen=True):
-    """What stays of the events of one transfer when they are removed.
+    """The facts that remain of a transfer's events when they are removed.
 
-    Rows of events are never updated, so it can be read before the writer's turn.
+    Rows of events are never updated, so the facts can be read before the writer's turn.
     """
 
     digests: Sequence[dict[str, bytes]]

@@ -211,8 +211,8 @@ def replay(
     """Project the log again, and repair the stored rows that differ from it.
 
     Some rows are repaired in each transaction; between them, and while the log is projected, the feed and the
-    answers go on. An interrupted replay leaves rows that are right and rows that are not yet, as before, and
-    is simply started again. Where everything agrees nothing is written.
+    answers go on. An interrupted replay leaves some rows repaired and others as before; start it again. Where
+    everything agrees nothing is written.
 
     Anomalies that hold again stay acknowledged. Those that came from a refused line stay: the log has no
     trace of them.

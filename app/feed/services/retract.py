@@ -41,7 +41,7 @@ CHUNK = 500  # events named by one retraction, so that an entry of the log stays
 
 
 class NothingToRetract(ValueError):
-    """No event answers the description; the message says which."""
+    """No event matches the description; the message says which."""
 
 
 def retract_ids(

@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
 
 
 def differences(schema: SecondSchema, model: type[Projected]) -> Iterator[Difference]:
-    """Those from the rows that were projected again, in the order of their keys."""
+    """The differences from the rows that were projected again, in the order of their keys."""
     found = _rows_that_differ(schema, model)
     if model is Transfer:
         return _with_reasons(schema.connection, found)
@@ -239,7 +239,7 @@ def _reasons(connection: Connection, history: TransferHistory) -> Iterator[str]:
     if _is_respelled(connection, history.transfer_id):
         yield "its reports spell one account, number or id in several ways"
     if any(each.chains is not None and isinstance(each.event, TransferSubmitted) for each in history.log):
-        yield "a token that is limited to chains announced it, which decides nothing beside other reports"
+        yield "a token that is limited to chains announced it, which counts for nothing next to other reports"
     if history.contradicting():
         yield "a send contradicts the transfer id"
     if history.misplaced(history.origin()):

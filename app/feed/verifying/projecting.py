@@ -51,7 +51,7 @@ class ProjectedAgain(Struct, frozen=True):
 
 
 def room_needed(database: Database) -> Room:
-    """On the disk.
+    """The disk space that projecting the log again needs.
 
     :raises NoSecondSchema: the log cannot be projected again here.
     """

@@ -90,7 +90,7 @@ class FeeEdit(Struct, frozen=True):
 
 
 class FeeEffect(Effect, frozen=True, kw_only=True):
-    """What the edit means for one route: its fees in smallest units of the destination token.
+    """The effect of the edit on one route: its fees in smallest units of the destination token.
 
     A fee of None is not known.
     """

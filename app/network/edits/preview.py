@@ -1,4 +1,4 @@
-"""What an edit of the configuration will do, with warnings, computed before it is saved."""
+"""The effects of an edit of the configuration, with warnings, computed before it is saved."""
 
 from __future__ import annotations
 

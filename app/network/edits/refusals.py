@@ -49,7 +49,7 @@ class RatesMoved(EditRefused):
 
 
 class RowUsers(Struct, frozen=True):
-    """What uses a row: the number of a kind, exact or at least, and the names of the first of them."""
+    """The users of a row: the number of a kind, exact or at least, and the names of the first of them."""
 
     kind: str
     count: int

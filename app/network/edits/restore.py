@@ -106,10 +106,10 @@ class ChangedLater(EditRefused):
 
 
 class Undo(Struct, frozen=True):
-    """Takes back every change of an audit record. Rows that are as they were before it stay as they are.
+    """Undoes every change of an audit record. Rows that are already as before it do not change.
 
-    ``shown`` is the fingerprint of the preview. ``as_document`` is for who may apply a network document,
-    which may change what the console's forms do not (``plan_edits``).
+    ``shown`` is the fingerprint of the preview. ``as_document`` is for users who may apply a network
+    document, which may change what the console's forms do not (``plan_edits``).
     """
 
     record_id: int

@@ -1,4 +1,4 @@
-"""What an edit does to routes, prices and the reading of chains."""
+"""The effects of an edit on routes, prices and the reading of chains."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[R
 
 
 def chain_effects(before: Row | None, after: Row, validators: Iterable[Row]) -> Iterator[Effect]:
-    """What a new or changed chain means for its transfers, estimates and refunds.
+    """The effects of a new or changed chain on its transfers, estimates and refunds.
 
     :param validators: the opening ones of every chain.
     """
@@ -161,7 +161,7 @@ ReportedFees = Mapping[RouteKey, Reported]
 def price_effects(
     before: NetworkTerms, after: NetworkTerms, reported: ReportedFees, now: datetime
 ) -> Iterator[Effect]:
-    """What changes for estimates on the routes and pegged ways that both configurations have."""
+    """The effects on estimates for the routes and pegged ways that both configurations have."""
     names = chain_names(after)
     for route_key in sorted(before.routes.keys() & after.routes.keys()):
         yield from _route_effects(route_key, (before, after), route_text(route_key, names), reported, now)
@@ -202,7 +202,7 @@ def _unit(terms: NetworkTerms, token: PoolKey) -> Unit:
 def fee_effect(
     name: str, old: int | None, new: int | None, unit: Unit, over: BaseFee | None = None
 ) -> Effect:
-    """What a new configured base fee means for one route.
+    """The effect of a new configured base fee on one route.
 
     :param old: None where it was not known; likewise ``new``, without which there is no estimate.
     :param over: a pinned or reported fee that takes precedence.

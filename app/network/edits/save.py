@@ -247,7 +247,7 @@ class Command(Protocol):
 
 
 def preview_edit(database: Database, two_persons: TwoPersons, edit: Command) -> Preview:
-    """What the edit would do. Nothing is written.
+    """Preview the edit. Nothing is written.
 
     :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
@@ -272,7 +272,7 @@ def save_edit(
     Where it waits for a second operator (``TWO_PERSONS``), it is stored as a proposal instead.
 
     :param typed: what was typed to confirm, where the preview requires a name.
-    :param risks: of the preview; empty: nobody saw one.
+    :param risks: those of the preview (``Preview.risks``); empty if nobody saw one.
     :param reason: why, for the audit log and the second operator; may be empty where none approves.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``); then nothing has changed.

@@ -1,4 +1,4 @@
-"""What an operator configures: chains, tokens, pools, routes, blocks, pegged pairs and validators.
+"""The tables that operators configure: chains, tokens, pools, routes, blocks, pegged pairs and validators.
 
 Every row has an integer ``id`` for the console, in the order of insertion. Its unique constraint says what
 identifies it.

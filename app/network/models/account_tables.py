@@ -1,4 +1,4 @@
-"""Who gets no estimate, who signs refunds, what else clients get, and how often all of it changed."""
+"""Tables: blocked accounts and networks, opening validators, further fields for clients, versions."""
 
 from __future__ import annotations
 

@@ -122,7 +122,9 @@ class RouteBlock(Base):
 
 
 class PairTokenSchema(shapes.Strict):
-    """What a pair sets for one of its tokens. For a key that is omitted or null the chain's value counts."""
+    """The values that a pair sets for one of its tokens. If a key is omitted or null, the chain's value
+    counts.
+    """
 
     name = shapes.Name(shapes.NAME_LENGTH)
     address = shapes.ConfiguredAccount()

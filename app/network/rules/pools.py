@@ -11,7 +11,8 @@ from msgspec import Struct, field
 
 
 class PoolCounters(Struct, frozen=True):
-    """What went into one pool and out of it, in the smallest units of its token; or a change of that.
+    """The amounts that went into one pool and out of it, in the smallest units of its token; or a change of
+    these.
 
     ``added`` and ``withdrawn`` are by liquidity providers, ``sent`` and ``relayed`` by transfers. Each
     counter, and what is computed from them, may be negative: events come in any order.

@@ -210,7 +210,7 @@ R = TypeVar("R", bound=Row)
 
 
 class ChainInfo(Struct, frozen=True):
-    """What other answers need of a chain. ``explore_url`` has no ``/`` at its end."""
+    """The facts about a chain for other answers. ``explore_url`` has no ``/`` at its end."""
 
     id: ChainId
     name: str

@@ -92,7 +92,7 @@ SendsOf = Callable[[ChainId, Collection[TransferId]], Mapping[TransferId, KnownS
 
 
 class WatchedNetwork(Struct, frozen=True):
-    """What translating logs into events depends on.
+    """The facts that translating logs into events depends on.
 
     :param version: changes whenever anything in ``facts`` does; what waits for the configuration is tried
         again then.

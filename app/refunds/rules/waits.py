@@ -82,7 +82,7 @@ class RefundView(Struct, frozen=True):
 
     @property
     def lacks(self) -> Wait | None:
-        """What it lacks until its user can claim it; None where its evidence is complete."""
+        """What the refund lacks until its user can claim it; None if its evidence is complete."""
         shown = self.explanation
         if self.proven:
             return None

@@ -123,7 +123,9 @@ ON_A_CHAIN: Final = {
 
 
 def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
-    """In a sentence or two. ``chain`` is the name of the event's chain; empty where it is on none."""
+    """How sure the status is, in a sentence or two. ``chain`` is the name of the event's chain; empty where
+    it is on none.
+    """
     if certainty.level is Level.UNKNOWN:
         return reader.text("No block shows this transfer at the moment.")
     if certainty.level is Level.PROVEN:

@@ -82,7 +82,7 @@ _PAID_BACK: Final[dict[tuple[bool, bool], str]] = {
 
 
 class Situation(Struct, frozen=True):
-    """What the words depend on. A text is empty where its fact is not known.
+    """The facts that the words depend on. A text is empty if its fact is not known.
 
     ``amount`` and ``paid_out`` are formatted for people, such as ``25 USDT``; ``src`` and ``dst`` are names
     of chains. ``in_a_block``: the source transaction is in a block. ``refund_held``: the refund was taken by

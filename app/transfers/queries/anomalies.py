@@ -25,14 +25,14 @@ def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[Anomal
 
 
 def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[AnomalyRow]:
-    """The newest first, acknowledged ones too."""
+    """The anomalies of a transfer, acknowledged ones too, the newest first."""
     return connection.execute(
         select(_TABLE).where(Anomaly.transfer_id == transfer_id).order_by(Anomaly.last_at.desc())
     ).all()
 
 
 def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """Those that are not acknowledged, the newest first."""
+    """The anomalies that are not acknowledged, the newest first."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(
         found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(at_most(size))
@@ -40,26 +40,26 @@ def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
 
 
 def first_open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """The oldest first, so that one that is new or raised again does not push others out of the result."""
+    """The same, the oldest first: one that is new or raised again does not push others out of the result."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(found.order_by(Anomaly.id).limit(size)).all()
 
 
 def count_open_anomalies(connection: Connection) -> int:
-    """How many are not acknowledged; counted up to ``COUNTED``."""
+    """How many anomalies are not acknowledged; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return connection.scalar(select(func.count()).select_from(some)) or 0
 
 
 def contradicted_by_reporter(connection: Connection) -> dict[str, int]:
-    """How many reports of each reporter blocks of watched chains do not hold, among ``COUNTED`` of them."""
+    """How many of each reporter's reports are of logs that their blocks do not have, among ``COUNTED``."""
     some = select(ContradictedReport.reporter).limit(COUNTED).subquery()
     found = connection.execute(select(some.c.reporter, func.count()).group_by(some.c.reporter))
     return {row[0]: row[1] for row in found}
 
 
 def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
-    """How many of each kind are not acknowledged; in all counted up to ``COUNTED``."""
+    """How many anomalies of each kind are not acknowledged; in all counted up to ``COUNTED``."""
     some = select(Anomaly.kind).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return dict(connection.execute(select(some.c.kind, func.count()).group_by(some.c.kind)).all())
 
@@ -75,7 +75,7 @@ class NoteRow(NamedTuple):
 
 
 def notes_of(connection: Connection, transfer_id: TransferId) -> Sequence[NoteRow]:
-    """The newest first."""
+    """The notes on a transfer, the newest first."""
     note = TransferNote
     columns = (note.id, note.at, note.operator_id, Operator.email, note.text)
     rows = connection.execute(
@@ -88,7 +88,7 @@ def notes_of(connection: Connection, transfer_id: TransferId) -> Sequence[NoteRo
 
 
 def count_notes(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
-    """Transfers without any are left out."""
+    """The number of notes by transfer; transfers without any are left out."""
     note = TransferNote
     rows = connection.execute(
         select(note.transfer_id, func.count())

@@ -162,7 +162,7 @@ class NamedBy(NamedTuple):
 
 
 class UnknownIds(NamedTuple):
-    """What is known of ids that no transfer has: the last statuses of those that were pruned, and the
+    """The known facts about ids that no transfer has: the last statuses of those that were pruned, and the
     transfers whose log names one of them as a transaction, ``MOST`` at most.
     """
 

@@ -161,7 +161,7 @@ def reorgs_reaching(
     logs: dict[bytes, list[Logged[TransferEvent]]],
     arriving: Collection[TransferEvent] = (),
 ) -> dict[bytes, list[Reorg]]:
-    """By transfer the canonical reorgs that may reach its events.
+    """The canonical reorgs that may reach the events of each transfer.
 
     :param arriving: as in ``app.refunds.queries.load_histories``.
     """
@@ -218,7 +218,7 @@ def _chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
 
 
 def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
-    """Those of the keys that a canonical retraction names, with the retraction's position in the log."""
+    """The keys among these that a canonical retraction names, with the retraction's position in the log."""
     found: dict[EventKey, int] = {}
     for of_keys in with_keys(connection, RetractedEvent.event_id, RetractedEvent.subject, keys):
         found |= _positions(connection, of_keys)
@@ -231,7 +231,7 @@ def every_retracted_key(connection: Connection) -> dict[EventKey, int]:
 
 
 def outranked_keys(connection: Connection, keys: Collection[EventKey]) -> set[EventKey]:
-    """Those of the keys that a proven block outranks: they count for nothing when they are sent again."""
+    """The keys among these that a proven block outranks: they count for nothing when they are sent again."""
     table, ids, found = ContradictedReport, sorted({key.id for key in keys}), set[EventKey]()
     query = select(table.subject, table.event_id).where(table.outranked.is_(True))
     for start in range(0, len(ids), MOST_IN_STATEMENT):
@@ -337,7 +337,7 @@ def transfers_log(connection: Connection, transfer_id: TransferId) -> Sequence[R
 
 
 def accepted_ids(connection: Connection, event_ids: Collection[str]) -> set[str]:
-    """Those of the ids that the log has, about anything, retracted or not."""
+    """The ids among these that the log has, about anything, retracted or not."""
     return set(connection.scalars(select(Event.event_id).where(Event.event_id.in_(event_ids))))
 
 

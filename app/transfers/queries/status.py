@@ -80,7 +80,7 @@ def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow
 def transfer_rows(
     connection: Connection, transfer_ids: Sequence[TransferId]
 ) -> Mapping[TransferId, TransferRow]:
-    """Those that are known, in one statement: all of one moment."""
+    """The rows of the known ones of these transfers, in one statement: all of one moment."""
     found = _STATUSES(connection, transfer_ids=transfer_ids)
     return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
 
@@ -190,7 +190,8 @@ def oldest_in_state(
 def count_in_state(
     connection: Connection, statuses: Sequence[int], until: datetime, after: datetime | None = None
 ) -> int:
-    """How many are not acknowledged, at these statuses since ``until`` or longer; up to ``COUNTED``.
+    """How many transfers are at these statuses since ``until`` or longer and not acknowledged; up to
+    ``COUNTED``.
 
     :param after: only those that came there later than this.
     """
@@ -213,7 +214,7 @@ def count_in_state(
 def waiting_between(
     connection: Connection, statuses: Sequence[int], after: datetime, until: datetime
 ) -> Sequence[Waiting]:
-    """Chains and times of those that are not acknowledged, since then; up to ``COUNTED``."""
+    """Chains and times of the transfers that are not acknowledged, since then; up to ``COUNTED``."""
     columns = (Transfer.src_chain_id, Transfer.dst_chain_id, Transfer.status_since)
     walks = [
         select(*columns)

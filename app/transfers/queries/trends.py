@@ -55,7 +55,7 @@ class SpanKey(NamedTuple):
 
 
 def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
-    """Keys without any are left out."""
+    """The trends of these keys; those without any are left out."""
     found: dict[SpanKey, Trends] = {}
     spans = sorted({key.span for key in keys})  # of both lengths: no number of a day is one of an hour
     for start in range(0, len(spans), _CHUNK):
@@ -80,8 +80,8 @@ def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tup
 def pool_flows(
     connection: Connection, first_hour: int, chain_id: ChainId | None = None
 ) -> dict[PoolKey, tuple[int, int]]:
-    """What transfers that were paid out brought into each pool (of this chain, or of all) and took from it,
-    since an hour on. In smallest units of the pool's token; pools without any are left out.
+    """The amounts that transfers, once paid out, brought into each pool (of this chain, or of all) and took
+    from it, from an hour on. In smallest units of the pool's token; pools without any are left out.
     """
     came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour, chain_id)
     went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour, chain_id)
@@ -140,7 +140,7 @@ def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 
 def progress_of_chain(connection: Connection, chain_id: ChainId) -> ChainReading | None:
-    """None where nothing was ever reported of the chain."""
+    """How far the chain was read; None if nothing was ever reported of it."""
     one = select(ChainProgress.__table__).where(ChainProgress.chain_id == chain_id)
     row = connection.execute(one).one_or_none()
     return None if row is None else ChainReading(row.highest_block, row.newest_at)

@@ -1,1 +1,1 @@
-"""What follows from the events of a transfer: its status, evidence, anomalies, and whether it is stuck."""
+"""Rules about the events of a transfer: its status, evidence, anomalies, and whether it is stuck."""

@@ -1,5 +1,5 @@
 """How sure the gateway is of the event that a transfer's status rests on: who reported it, and whether its
-chain proves it. Nothing is decided by it: a status counts whoever reported it.
+chain proves it. It decides nothing: a status counts, no matter who reported it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ReportedBy(StrEnum):
 
 
 class ChainProof(Struct, frozen=True):
-    """What is known of a chain's blocks: ``read_to`` is the highest that was reported.
+    """The known facts about a chain's blocks: ``read_to`` is the highest that was reported.
 
     All from ``proven_from`` to ``proven_to`` are proven, except those of ``unmatched``. None where there is
     no such block.

@@ -96,7 +96,7 @@ class TransferHistory(Struct, frozen=True):
         return not_retracted(merged, self.retracted, self.reorgs)
 
     def canonical(self, origin: Origin | None = None) -> CanonicalEvents:
-        """``origin`` is what :meth:`origin` returned, where it is known."""
+        """The canonical events. ``origin`` is the result of :meth:`origin`, if the caller has it."""
         origin = origin or self.origin()
         counted = self.counted(origin)
         return canonical_events(counted, canonical_of_transfer(counted, self.reorgs, origin))
@@ -216,7 +216,7 @@ class AcceptanceOutcome(Struct, frozen=True):
 
 
 def describing(counted: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
-    """Those of the acceptances that count, without those that only announce the transfer."""
+    """The acceptances that count, without those that only announce the transfer."""
     announcing = announcing_only(counted)
     return [each for each in counted if each.event.id not in announcing] if announcing else counted
 

@@ -108,7 +108,7 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
-        """As its projection would have it; None where the transfer is not known."""
+        """The status that the projection of a history has; None if the transfer is not known."""
         return cls._of_canonical(history, history.canonical(), facts) if history.is_known else None
 
     @classmethod
@@ -123,8 +123,8 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def along(cls, histories: Sequence[TransferHistory], facts: NetworkFacts) -> Iterator[StatusThen | None]:
-        """From each history of a sequence in which each has one more entry than the one before. Nearly always
-        the entry only adds a canonical event: then only the status is computed again.
+        """The status after each history of a sequence. Each history has one more entry than the one before.
+        Nearly always the entry only adds a canonical event: then only the status is computed again.
         """
         if len(histories) < 2 or not _only_adds(histories[-1]):
             yield from (cls.of_history(history, facts) for history in histories)

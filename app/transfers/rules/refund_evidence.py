@@ -20,7 +20,7 @@ from app.values.identifiers import TransferId
 
 
 class RefundEvidence(Struct, frozen=True):
-    """What the user submits on chain: the request, its signatures, the whole validator set."""
+    """The evidence that the user submits on chain: the request, its signatures, the whole validator set."""
 
     wd_onchain: bytes
     sorted_sigs: tuple[bytes, ...]
@@ -31,7 +31,7 @@ class RefundEvidence(Struct, frozen=True):
 def refund_context(
     transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
 ) -> RefundContext:
-    """It has only ids until the send is known."""
+    """The context of a transfer's refund. It has only ids until the send is known."""
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)

@@ -59,7 +59,7 @@ class CanonicalEvents(Struct, frozen=True):
         return (event for events in self.by_type.values() for event in events)
 
     def every(self, event_type: type[T]) -> list[T]:
-        """All of one type, the earliest first."""
+        """The events of one type, the earliest first."""
         return self.by_type.get(event_type, [])  # type: ignore[return-value]  # each type has events of its own
 
     def first(self, event_type: type[T]) -> T | None:
@@ -69,19 +69,19 @@ class CanonicalEvents(Struct, frozen=True):
 
     @property
     def network_status(self) -> NetworkStatus | None:
-        """The validator network's latest status."""
+        """The validators' latest status."""
         statuses = self.every(NetworkStatus)
         return statuses[-1] if statuses else None
 
     @property
     def refunds_under_way(self) -> list[RefundSubmitted]:
-        """The user's withdraws that no ``refund.failed`` of the same transaction takes back."""
+        """The user's withdraws that no ``refund.failed`` of the same transaction cancels."""
         failed = {failure.tx_hash for failure in self.every(RefundFailed)}
         return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
 
     @property
     def withdraws(self) -> list[TransferEvent]:
-        """What is reported of the user's withdraw and not taken back."""
+        """The reports of the user's withdraw that no ``refund.failed`` cancels."""
         return [*self.refunds_under_way, *self.every(RefundDelayed), *self.every(RefundCompleted)]
 
     @property

@@ -1,4 +1,6 @@
-"""What a transfer's state adds to shared sums and lists: pools, epochs, latencies, trends, histories."""
+"""The contributions of a transfer's state to shared sums and lists: pools, epochs, latencies, trends,
+histories.
+"""
 
 from __future__ import annotations
 
@@ -92,8 +94,8 @@ class SharedChange(Struct):
 
 
 def trend_key(state: TransferState) -> TrendKey | None:
-    """Its hour is that of the first report: no reorg changes it. None while the transfer has no canonical
-    event, and where its chains or its token are not known.
+    """The key of the trends that count a transfer. Its hour is that of the first report: no reorg changes it.
+    None while the transfer has no canonical event, and where its chains or its token are not known.
     """
     src, dst, symbol = state.src_chain_id, state.dst_chain_id, state.symbol
     if state.began_at is None or src is None or dst is None or symbol is None:
@@ -128,7 +130,9 @@ class Latency(Struct, frozen=True):
 
 
 def latency_of(state: TransferState | None) -> Latency | None:
-    """None unless the transfer is completed, both ends are known and it is not negative."""
+    """The latency of a transfer; None unless it is completed, both ends are known and the latency is not
+    negative.
+    """
     if state is None or state.status is not TransferHistoryStatus.TRANSFER_COMPLETED:
         return None
     if None in (state.src_chain_id, state.dst_chain_id, state.sent_at, state.released_at):

@@ -104,7 +104,7 @@ _PRUNED_TRANSFER: Final = (
 
 
 class ReporterScope(Protocol):
-    """What a reporter may report."""
+    """The limits of a reporter."""
 
     @property
     def chains(self) -> frozenset[int] | None:
@@ -204,7 +204,7 @@ def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
 
 
 def validate_event(event: Event, known: Known) -> Verdict:
-    """Changes nothing."""
+    """The verdict about one event. Changes nothing."""
     # First: an event outside of the scope must not even raise an anomaly.
     if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)

@@ -68,7 +68,7 @@ class FoundTransfer(Struct, frozen=True):
 
 
 class Wording(Protocol):
-    """What puts transfers into words. It is handed in: the words are those of the page of a transfer."""
+    """Puts transfers into the words of the page of a transfer, which hands it in."""
 
     def words(
         self, database: Database, snapshots: SnapshotSource, found: Sequence[FoundTransfer], lang: str
@@ -112,7 +112,7 @@ def find_transfers(
 
 
 def as_transfer_id(key: str) -> TransferId | None:
-    """None where the key can only be the hash of a transaction."""
+    """The key as a transfer id; None if it can only be the hash of a transaction."""
     try:
         return parse_transfer_id(key)
     except ValueError:

@@ -68,7 +68,7 @@ def add_note(
         )
     with writing(database.engine) as connection:
         if status_of(connection, transfer_id) is None:
-            raise NoteRefused("the gateway does not keep this transfer")
+            raise NoteRefused("the gateway does not store this transfer")
         table = TransferNote
         count = connection.scalar(select(func.count()).where(table.transfer_id == transfer_id)) or 0
         if count >= MOST_NOTES:
@@ -202,7 +202,8 @@ NEW_FOR: Final = timedelta(days=1)
 
 
 def count_stuck(database: Database, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
-    """How many are stuck and not acknowledged, and how many of them became so within ``NEW_FOR``.
+    """How many transfers are stuck and not acknowledged, and how many of them became stuck within
+    ``NEW_FOR``.
 
     The first is exact while it is under ``COUNTED``; the second is None where it is not.
     """

@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class Known(Protocol):
-    """What progress follows from: the row of a transfer, or its state as projected from its log."""
+    """The facts that progress follows from: the row of a transfer, or its state as projected from its log."""
 
     @property
     def status(self) -> int:
@@ -76,10 +76,10 @@ class Known(Protocol):
 def read_as_of(
     database: Database, question: Callable[[Connection], T], *, several: bool = False
 ) -> tuple[T, datetime | None]:
-    """What a question finds, and a time by which all that was accepted is in it.
+    """The result of a query, and a time up to which it contains every accepted event.
 
-    That is when the newest event was accepted, as it was read a moment before; None before the first. A
-    replica may not have that event yet where the primary named it. Then it says itself what is its newest.
+    The time is when the newest event was accepted, as read a moment before; None before the first event. If a
+    replica does not have that event yet, the time is that of its own newest event.
 
     :param several: whether it takes several statements, which must see the same snapshot.
     """
@@ -282,7 +282,7 @@ def _not_found(
         )
         errors[TransferId(bytes.fromhex(tx_hash[2:]))] = _no_transfer(f": {said}", meant, count)
     for transfer_id, status in pruned.items():
-        errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer kept")
+        errors[transfer_id] = _no_transfer(f": it {_ENDS[Status(status)]} long ago and is no longer stored")
     if len(errors) < len(set(transfer_ids)):
         unknown = _no_transfer(f"; {_freshness(database, terms)}")
         errors = dict.fromkeys(transfer_ids, unknown) | errors
@@ -362,7 +362,7 @@ def status_of(
     progress: Progress | None = None,
     as_of: datetime | None = None,
 ) -> TransferStatus:
-    """What is answered of a transfer's row: the rule for every operation that answers statuses."""
+    """The answer for a transfer's row: the rule for every operation that answers statuses."""
     src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
     status = Status(row.status)
     to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED

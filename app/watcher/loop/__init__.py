@@ -1,1 +1,1 @@
-"""What is read next, the steps that come of it, the thread of each chain and its lease."""
+"""Chooses what to read next, makes its steps, and runs the thread of each chain under its lease."""

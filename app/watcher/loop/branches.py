@@ -52,7 +52,7 @@ def branch_of(view: View, node: Node, look: Look) -> Branch | None:
 
     :raises NotThere: the node lags, or another URL has a far newer block.
     :raises Conflicting: it names another branch than the one that is to be read.
-    :raises TooDeep: the branch goes back further than is believed.
+    :raises TooDeep: the branch goes back further than is accepted.
     """
     if view.jump is not None and view.monotonic() - view.jump.since >= ALONE_SECONDS:
         view.jump = None

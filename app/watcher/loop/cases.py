@@ -51,7 +51,7 @@ def entries_of(logs: Iterable[Log]) -> dict[Entry, Log]:
 
 
 class Said(Struct, frozen=True):
-    """What is reported of a block.
+    """The reports of a block.
 
     :param txs: the hashes of the transactions of which anything is.
     :param logs: ids of logs. Those in ``known`` were reported and proven before the chain was read from its
@@ -67,7 +67,7 @@ NOTHING_SAID: Final = Said()
 
 
 class Case(Struct):
-    """One block.
+    """One block under examination.
 
     :param logs: by entry the log that it was first seen as.
     :param reported: entries that were reported, of which some may be suspended now.
@@ -134,7 +134,7 @@ class Case(Struct):
         self.final |= found if is_known else self.known_of(found)
 
     def known_of(self, entries: Iterable[Entry]) -> frozenset[Entry]:
-        """Those that were reported and proven before the chain was read from its beginning again."""
+        """The reports that were proven before the chain was read from its beginning again."""
         return frozenset(entry for entry in entries if self._id_of(entry) in self.said.known)
 
     def _id_of(self, entry: Entry) -> str:

@@ -35,7 +35,7 @@ from app.watcher.services.readings import Reported, confirmed_elsewhere
 
 
 class Holding(Struct, frozen=True):
-    """What blocks hold, as far as it can be found out.
+    """The content of blocks, as far as it can be found out.
 
     :param span: how well that is known, and by which URL.
     :param foreign: ids of logs in the blocks whose contracts are not watched (any more), or what the ids of

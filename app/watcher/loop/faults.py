@@ -33,7 +33,7 @@ class FaultBook:
         self._written: dict[Trouble, float] = {}
 
     def note(self, trouble: Trouble) -> None:
-        """It is written with the next :meth:`write`."""
+        """Note a fault for the next :meth:`write`."""
         self._new = [*(each for each in self._new if each.is_false and each != trouble), trouble]
 
     def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:

@@ -97,7 +97,7 @@ def fetch(
     head: Header | None = None,
     linked: bool = False,
 ) -> Fetched:
-    """The logs of a range with the headers that vouch for them.
+    """The logs of a range with the headers that confirm them.
 
     :param anchor: the block before the range, as it was read; the range has to build on it.
     :param head: a header returned before the logs. Where it is the last block's, it has to be the same after

@@ -1,4 +1,4 @@
-"""What follows from what is known of a block: which logs count, what stays in doubt, and who is named."""
+"""Decides about a block from what is known of it: which logs count, what is in doubt, which URL is named."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NONE_SAID: Final[Mapping[BlockNumber, Said]] = {}
 
 
 class Settled(Struct, frozen=True):
-    """What follows for a block.
+    """The decision about a block.
 
     :param logs: those that count, in their order.
     :param left: transactions of which what was reported stays as it is.
@@ -61,7 +61,7 @@ class Settled(Struct, frozen=True):
 
 
 def settled(case: Case, finding: Finding, before: Doubt | None, *, is_live: bool) -> Settled:
-    """What follows from what is known of a block.
+    """Decide about a block from what is known of it.
 
     :param before: what was stored of it.
     :param is_live: only its logs matter now: whether it has further ones is looked at when it is final.
@@ -169,7 +169,7 @@ def next_doubt(view: View) -> Doubt | None:
 
 
 def said_of(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumber, Said]:
-    """By block what is reported of it; blocks without anything are left out."""
+    """The reports of each block; blocks without any are left out."""
     found: dict[BlockNumber, list[ReportedEvent]] = {}
     for each in reported(blocks.first, blocks.last):
         if each.canonical and not isinstance(each.event, ChainHead):

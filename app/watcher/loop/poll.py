@@ -44,7 +44,7 @@ def poll(view: View, reported: Reported) -> Outcome:
     """Look at the newest blocks, and read those above the last one that was read.
 
     :raises NoNode: no URL can be used now.
-    :raises TooDeep: a reorganisation that must not be believed.
+    :raises TooDeep: a reorganisation deeper than is accepted.
     :raises Moved: the chain changed at each try; the next poll reads again.
     """
     read, node = read_from(view, lambda node: _read(view, node))
@@ -167,7 +167,7 @@ def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reporte
         yield reorged
         return
     false = [each.event for each in reported(branch.from_block, None) if each.canonical]
-    words = f"blocks from {branch.from_block} on never were"
+    words = f"blocks from {branch.from_block} on never existed"
     yield from retractions_of([event.key for event in false], words, view.clock())
     yield reorged
     yield from confirmed_elsewhere(reported, false)

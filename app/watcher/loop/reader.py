@@ -96,7 +96,7 @@ class Reader(Struct):
         """Read the newest blocks once. Returns whether more of them can be read at once.
 
         :raises RpcFault: no node answers, or the answers do not fit together.
-        :raises TooDeep: a reorganisation deeper than is believed.
+        :raises TooDeep: a reorganisation deeper than is accepted.
         :raises LeaseLost: another watcher reads the chain now.
         :raises StepRefused: see ``advance``.
         """

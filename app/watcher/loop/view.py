@@ -66,7 +66,7 @@ def live_start(terms: WatchTerms, head: BlockNumber, final: BlockNumber | None) 
 def live_blocks(first: BlockNumber, head: BlockNumber, final: BlockNumber | None, most: int) -> Blocks | None:
     """The next range of live reading; None where the newest block was read.
 
-    A range ends at the last final block at most. So a reorganisation takes back little more than it replaced,
+    A range ends at the last final block at most. So a reorganisation removes little more than it replaced,
     and a range becomes final as a whole.
     """
     if first > head:
@@ -143,7 +143,7 @@ def headers_needed_from(
 
 
 def after(readings: ChainReadings, step: Step) -> ChainReadings:
-    """What is stored of a chain after a step was written, except how far it is reread and proven."""
+    """The stored facts about a chain after a step was written, except how far it is reread and proven."""
     if step.forget_from is not None:
         readings = _stepped_back(readings, step.forget_from)
     changes = {
@@ -216,7 +216,7 @@ OURS: Final = ""
 
 
 class TooDeep(Exception):
-    """A reorganisation deeper than is believed. An operator has to look at it."""
+    """A reorganisation deeper than is accepted. An operator has to examine it."""
 
 
 class Jump(Struct, frozen=True):
@@ -245,7 +245,7 @@ class Jump(Struct, frozen=True):
 
 
 class View(Struct):
-    """What a reader of a chain knows.
+    """The knowledge of the reader of a chain.
 
     :param readings: what is stored.
     :param monotonic: seconds that never go back.
@@ -330,7 +330,7 @@ class View(Struct):
 
     @property
     def deep(self) -> BlockNumber | None:
-        """The highest block that no reorganisation is believed to replace."""
+        """The highest block that no accepted reorganisation can replace."""
         live_to = self.readings.live_to
         if live_to is None or live_to.number <= self.max_reorg:
             return None

@@ -59,7 +59,7 @@ class Wanted(Struct, frozen=True):
         return log.address in self.addresses and bool(log.topics) and log.topics[0] in self.topics
 
     def filter(self, first: BlockNumber, last: BlockNumber) -> dict[str, Any]:
-        """Of ``eth_getLogs``; both ends are included."""
+        """The filter of ``eth_getLogs``; both ends are included."""
         return {
             "fromBlock": hex(first),
             "toBlock": hex(last),
@@ -203,18 +203,18 @@ class Node:
         }
 
     def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
-        """Of those of the blocks that the node has."""
+        """The headers of those blocks that the node has."""
         wanted = list(numbers)
         answers = self.request([header_call(number) for number in wanted]) if wanted else []
         found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
         return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
-        """Verified; None where the node has none."""
+        """The verified header of a block; None if the node has none."""
         return _maybe_header(self.request([header_call(number)])[0], number, verified=True)
 
     def every_log(self, block: BlockNumber) -> list[Log]:
-        """Of any contract."""
+        """The logs of a block, of any contract."""
         wanted = {"fromBlock": hex(block), "toBlock": hex(block)}
         return _logs(self.request([Call(_LOGS, [wanted])])[0])
 

@@ -46,7 +46,7 @@ MOST_MOVES: Final = 8
 class Health(Struct):
     """The state of a node. Times are seconds of the monotonic clock.
 
-    :param excluded: why it is not believed.
+    :param excluded: why its answers are not accepted.
     :param fault: what went wrong last.
     """
 
@@ -89,7 +89,7 @@ class Nodes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The preferred one first."""
+        """The names of the nodes, the preferred one first."""
         return tuple(self._nodes)
 
     def named(self, name: str) -> Node | None:
@@ -103,7 +103,7 @@ class Nodes:
         return [node for node in self._nodes.values() if node.voice == voice]
 
     def voice(self, name: str) -> str:
-        """Its own name where the URL is not set any more."""
+        """The voice of a URL; its own name if the URL is not set any more."""
         node = self._nodes.get(name)
         return name if node is None else node.voice
 
@@ -113,12 +113,12 @@ class Nodes:
         return sum(node.client.requests for node in self._nodes.values())
 
     def usable(self) -> list[Node]:
-        """The preferred one first."""
+        """The nodes that can be used now, the preferred one first."""
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
 
     def answering(self) -> list[Node]:
-        """Those that are usable, and those that only lacked a block a moment ago."""
+        """The usable nodes, and those that only lacked a block a moment ago."""
         soon = self._monotonic() + LAGGING_PAUSE
         return [node for node in self._nodes.values() if self.health[node.name].until <= soon]
 

@@ -1,1 +1,1 @@
-"""What is believed of a chain, decided without a node, a database or a clock."""
+"""Rules: which facts about a chain are accepted, without a node, a database or a clock."""

@@ -43,7 +43,7 @@ class Level(IntEnum):
 
 
 class Standing(StrEnum):
-    """What is to be done with a log that a voice returned or that was reported before."""
+    """The treatment of a log that a voice returned or that was reported before."""
 
     KNOWN = "known"
     DISPUTED = "disputed"  # one voice denies what only one voice returned
@@ -98,7 +98,7 @@ class Answer(Struct, frozen=True):
 
 
 def heard(word: Word, answer: Answer, known: Iterable[Entry]) -> Word:
-    """The word of a voice after one more answer.
+    """The :class:`Word` of a voice after one more answer.
 
     It denies a log where its list of the block's transactions, not empty, lacks the transaction, or where its
     receipt of the transaction lacks the log. An answer that lacks something in any other way says nothing.
@@ -164,12 +164,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def true(self) -> frozenset[Entry]:
-        """All but the false logs."""
+        """The logs that are not false."""
         return frozenset(entry for entry, is_ in self.standing.items() if is_ is not Standing.FALSE)
 
     @property
     def unsure(self) -> frozenset[Entry]:
-        """Those that are neither agreed nor proven."""
+        """The logs that are neither agreed nor proven."""
         return frozenset(entry for entry in self.true if self.logs[entry] < Level.AGREED)
 
 

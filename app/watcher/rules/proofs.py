@@ -1,4 +1,4 @@
-"""Whether a block's header vouches for its logs: the receipts' root, and the filter of logs.
+"""Whether a block's header confirms its logs: the receipts' root, and the filter of logs.
 
 The tests compare with the trie of a library. It takes ten times as long and would bring six others: here only
 the root of a whole list is built, once from below.

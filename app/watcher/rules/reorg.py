@@ -27,7 +27,7 @@ class Fork(Struct, frozen=True):
 
     :param ancestor: the highest block known to be canonical; None where the fork goes below all of them.
     :param from_block: what was reported is retracted from here on. It is the block above the ancestor, unless
-        that is deeper than is believed: then the lowest stored block that is orphaned, as none between them
+        that is deeper than is accepted: then the lowest stored block that is orphaned, as none between them
         had logs.
     :param replaced: the hash of the lowest stored block that is orphaned.
     :param depth: how far ``from_block`` is below the last block that was read, as the feed counts it.
@@ -51,7 +51,7 @@ def find_fork(stored: Sequence[Header], head: Header, fetch: FetchHeaders, most:
     :param stored: headers of blocks that were read, ascending; the last one is that of the last block read.
     :param head: the node's newest block.
     :param fetch: called with numbers of stored headers and of their parents, never above the head.
-    :param most: the depth that is believed, ``MAX_REORG_BLOCKS``.
+    :param most: the depth that is accepted, ``MAX_REORG_BLOCKS``.
     :raises ImpossibleAnswer: where the node's answers contradict each other.
     :raises Unanswered: where it lacks what it must have.
     """

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 def voices_of(
     hosts: Mapping[str, str], same: Collection[str] = (), independent: Collection[str] = ()
 ) -> dict[str, str]:
-    """By the name of each URL its voice: the name of the first URL of its provider.
+    """The voice of each URL, by its name: the name of the first URL of its provider.
 
     Hosts that share their last two labels are of one provider; IP addresses only where they are equal. A URL
     that is of one provider with two others makes them one, unless the operator parts them.

@@ -26,7 +26,7 @@ this: it is not known whether its head moves."""
 
 
 def is_reported(newest_at: datetime | None, now: datetime) -> bool:
-    """Whether reporters that read a chain have been heard lately.
+    """Whether reporters that read a chain have reported lately.
 
     :param newest_at: when its newest event happened; None where there is none.
     """

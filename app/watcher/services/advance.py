@@ -47,14 +47,14 @@ class StepRefused(Exception):
 
 
 class Advanced(IngestResult):
-    """What happened to a step's events.
+    """The result of writing a step's events.
 
     What lies in the log between one step's end and the next one's start was written by others.
 
     :param log_start: the newest position in the log before a step of the backfill; of others 0.
     :param log_end: the newest position after it, likewise.
     :param by_turns: the database lets writers in in the order of their requests.
-    :param taken_back_from: others took back what was read from this block on. It is not known any more.
+    :param taken_back_from: others removed what was read from this block on. It is not known any more.
     """
 
     log_start: int = 0
@@ -66,12 +66,12 @@ class Advanced(IngestResult):
 def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Advanced:
     """Write what a step of reading says, and how far the reading is after it. Both or neither.
 
-    Of the events that the feed refuses, two kinds undo the step: a reorganisation too deep to be believed,
+    Of the events that the feed refuses, two kinds undo the step: a reorganisation deeper than is accepted,
     and a time in the future. The others are refused for good, such as a fact about a transfer that was
     pruned, or one that a reporter reported differently, which is recorded as an anomaly. They are counted,
     and the reading goes on.
 
-    What others took back since the last step is to be read and reported again (``services.spans``).
+    The next steps read and report again what others removed since the last step (``services.spans``).
 
     :raises LeaseLost: another watcher reads the chain now; nothing was written.
     :raises StepRefused: nothing was written.

@@ -38,7 +38,7 @@ def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
 
 
 def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNetwork:
-    """With the transfers that are known.
+    """The watched network, with the transfers that are known.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -62,7 +62,7 @@ DISPUTED_SHOWN: Final = 5
 class DatedMiss(Struct, frozen=True):
     """A reread that differed, and when.
 
-    :param disputed: a block of it is disputed now, so what was taken back may be true.
+    :param disputed: a block of it is disputed now, so what was removed may be true.
     """
 
     at: datetime
@@ -79,7 +79,7 @@ class FalseAnswer(Struct, frozen=True):
 
 
 class WatchDetails(Struct, frozen=True):
-    """What the page of one chain shows in addition to its row.
+    """The facts that the page of one chain shows in addition to its row.
 
     :param misses: the newest rereads that differed.
     :param false_answers: of each URL the newest, if it ever returned one.

@@ -36,7 +36,7 @@ class _Written(msgspec.Struct):
 def store_doubts(
     connection: Connection, row: Row[*tuple[Any, ...]], step: Step, taken_back_from: BlockNumber | None
 ) -> dict[str, Any]:
-    """Store the doubts of a step. Those of blocks that were read again, resolved or taken back are removed.
+    """Store the doubts of a step. Those of blocks that were read again, resolved or replaced are removed.
 
     :param row: of the chain, before the step.
     :returns: the columns of the chain's row that change.
@@ -57,7 +57,7 @@ def store_doubts(
 
 
 def doubted_blocks(connection: Connection, chain_id: ChainId, blocks: Set[BlockNumber]) -> Set[BlockNumber]:
-    """Those of the blocks of which something is not agreed or proven."""
+    """The blocks among these of which something is not agreed or proven."""
     of_blocks = is_one_of(connection, _block, blocks)
     return set(connection.scalars(select(_block).where(WatchDoubt.chain_id == chain_id, of_blocks, _IS_OPEN)))
 
@@ -89,7 +89,7 @@ def _row(chain_id: ChainId, doubt: Doubt) -> dict[str, Any]:
 
 
 def stored_doubts(connection: Connection, row: Row[*tuple[Any, ...]]) -> Mapping[BlockNumber, Doubt]:
-    """Ascending. ``row`` is that of the chain."""
+    """The doubts of a chain, ascending. ``row`` is that of the chain."""
     found = select(WatchDoubt.__table__).where(WatchDoubt.chain_id == row.chain_id).order_by(_block)
     return {
         BlockNumber(each.block): _earlier(each, row) if each.words is None else _doubt(each)
@@ -103,7 +103,7 @@ def _earlier(each: Row[*tuple[Any, ...]], row: Row[*tuple[Any, ...]]) -> Doubt:
 
 
 def disputed_counts(connection: Connection) -> Mapping[ChainId, int]:
-    """By chain the number of its disputed blocks; a chain without any is left out."""
+    """The number of disputed blocks by chain; a chain without any is left out."""
     counted = select(WatchDoubt.chain_id, func.count()).where(_IS_DISPUTED).group_by(WatchDoubt.chain_id)
     return {ChainId(chain_id): number for chain_id, number in connection.execute(counted)}
 

@@ -1,9 +1,9 @@
 """The ranges of a chain that were read, and how they lose what was known of them.
 
-A ``chain.reorged`` takes back what was accepted before it, no matter who reported it. Where another reporter
-reports one of a watched chain, it also takes back what the watcher has read from the blocks that are there
-now. That two readings of a node agree says nothing about the log then. So what was read there counts as
-unknown, and is read and reported again before it is proven (docs/chains.md#one-reporter).
+A ``chain.reorged`` removes what was accepted before it, no matter who reported it. If another reporter
+reports one of a watched chain, it also removes what the watcher has read from the present blocks. So what was
+read there counts as unknown, even if two readings of a node agree, and is read and reported again before it
+is proven (docs/chains.md#one-reporter).
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def store_spans(
 
 
 def reorgs_of_others(connection: Connection, row: Row[*tuple[Any, ...]], max_reorg: int) -> Reorgs:
-    """The reorganisations since the last step, and from which block others took back what was read.
+    """The reorganisations since the last step, and from which block others removed what was read.
 
     Of a chain that was read by a version that did not look, only those count that a reorganisation of now
     could reach: it may have had a reporter for years before it was watched.
 
-    :param row: of the chain, before the step. What was above its ``live_to`` was taken back before.
+    :param row: of the chain, before the step. What was above its ``live_to`` was removed before.
     """
     looked_to = row.extra.get(REORGS_TO)
     above = row.live_to - max_reorg - 1 if looked_to is None and row.live_to is not None else -1

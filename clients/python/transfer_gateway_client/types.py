@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:c002d02d3bc17bf390db453b5e1775e18b9d5d0b26de1cc84269205d2df8e005. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:780fa3cce79e12d9b8d734e4799a647db29e0ae3c567e0f389344e249227c46d. Do not edit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fields whose values are typed as text: shown again as typed, read into values of the network document.
 
-Here it is only checked whether a text can be such a value. Whether the value is allowed is decided by the
-document's schema, when a service plans the edit.
+A field only checks whether a text can be such a value. The document's schema decides whether the value is
+allowed, when a service plans the edit.
 """
 
 from __future__ import annotations

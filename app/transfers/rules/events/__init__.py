@@ -1,1 +1,1 @@
-"""What a reporter may say of a transfer, how it is read, stored and merged, and which of it counts."""
+"""Events that reporters send about a transfer: how they are read, stored and merged, and which count."""

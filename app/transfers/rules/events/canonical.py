@@ -155,7 +155,9 @@ def highest_blocks(
 
 
 def readings(canonical: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """Empty until the send is known: a submission may name other chains (docs/interface/events.md#reorgs)."""
+    """How far the chains were read, by these events. Empty until the send is known: a submission may name
+    other chains (docs/interface/events.md#reorgs).
+    """
     if not origin.is_sent:
         return ()
     found: dict[ChainId, ChainReading] = {}

@@ -133,7 +133,7 @@ def _uint256(value: int) -> bytes:
 
 
 class Proof(Enum):
-    """What the fields of a send prove about its id."""
+    """The proof of a send's id by its fields."""
 
     PROVEN = auto()
     CONTRADICTED = auto()

@@ -82,7 +82,9 @@ class BlockEvent(TransferEvent, frozen=True, kw_only=True):
 
 
 class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
-    """One that may say on which chain it was read. On another than the transfer's own it does not count."""
+    """An event that may say on which chain it was read. One read on another chain than the transfer's does
+    not count.
+    """
 
     chain_id: fields.AnyChain | None = None
 
@@ -120,7 +122,7 @@ class TransferSent(BlockEvent, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """By the place in the chain, where known, then by time and id."""
+        """The sort key: by the place in the chain, where known, then by time and id."""
         in_block = self.block is None, self.block or 0
         return *in_block, self.log_index is None, self.log_index or 0, self.at, self.id
 
@@ -149,7 +151,7 @@ class TransferFailed(PlacedEvent, frozen=True, kw_only=True):
 
 
 class NetworkStatus(TransferEvent, frozen=True, kw_only=True):
-    """The validator network's status of the transfer; the latest counts."""
+    """The validators' status of the transfer; the latest counts."""
 
     type = "network.status"
     label = "Decision of the validators"
@@ -351,7 +353,7 @@ class EventsRetracted(Event, frozen=True, kw_only=True):
     retracted.
 
     ``subjects`` has the subject of each target. Retractions from before ids were unique only within a subject
-    lack it: they name whatever event had the id then.
+    lack it: they name the event that had the id then.
     """
 
     type = "events.retracted"

@@ -41,7 +41,7 @@ def transfer_of_subject(subject: str) -> bytes | None:
 
 
 def subject_of_chain(chain_id: int) -> str:
-    """Of everything about a chain but not about a transfer."""
+    """The subject of every event about a chain but not about a transfer."""
     return f"chain:{chain_id}"
 
 

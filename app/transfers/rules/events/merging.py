@@ -113,7 +113,7 @@ def content_digest(event: Event, canonical: Canonical) -> bytes:
 
 
 def whole_digest(event: Event, canonical: Canonical) -> bytes:
-    """What was stored of the whole content before fields could be missing."""
+    """The digest of the whole content that was stored before fields could be missing."""
     return _digest(f"{event.type} {canonical(event)}", CONTENT_BYTES)
 
 

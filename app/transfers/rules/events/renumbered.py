@@ -113,7 +113,7 @@ def _pairs(events: Sequence[Event], known: Mapping[str, Sequence[Event]]) -> dic
 
 
 def is_among(event: Event, others: Iterable[Event]) -> bool:
-    """Whether one of the others says the same of the same log, under whatever id."""
+    """Whether one of the others says the same of the same log, under any id."""
     return any(
         other.subject == event.subject and type(other) is type(event) and _under(other, [event]) is not None
         for other in others

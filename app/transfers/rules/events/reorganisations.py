@@ -1,4 +1,4 @@
-"""Which reorganisation is believed, what it takes back, and what of that the log has to retain.
+"""Which reorganisation is accepted, what it removes, and what of that the log has to retain.
 
 The rule is in docs/interface/events.md#reorgs, also for one that is repeated too late and so is *belated*.
 Why it is so is in docs/decisions/0004-what-is-canonical.md#belated. Only this module applies it to
@@ -27,7 +27,7 @@ E = TypeVar("E", bound=BlockEvent | ChainEvent)
 
 
 class ChainLimits(Struct, frozen=True):
-    """What bounds a reorg of a chain. None: not known."""
+    """The bounds of a reorg of a chain. None: not known."""
 
     highest_block: int | None = None
     """How far the chain has been read."""
@@ -54,7 +54,7 @@ def reaches_too_far(reorg: ChainReorged, limits: ChainLimits, max_reorg_blocks: 
 def repeated_too_late(
     repeated: Iterable[ChainReorged], limits: Mapping[int, ChainLimits], max_reorg_blocks: int
 ) -> list[ChainReorged]:
-    """Those of some reorgs in the log that are belated when they are repeated now. ``limits`` are of their
+    """The reorgs among these in the log that are belated when they are repeated now. ``limits`` are of their
     chains.
     """
     return [each for each in repeated if reaches_too_far(each, limits[each.chain_id], max_reorg_blocks)]
@@ -68,8 +68,7 @@ class Reorg(Struct, frozen=True):
     """A canonical ``chain.reorged`` and its position in the log.
 
     ``before``, of a belated one (docs/interface/events.md#reorgs): the position of its first acceptance, 0
-    where the log does not have it. It takes back only what was known before that; None: all that was
-    accepted.
+    where the log does not have it. It removes only what was known before that; None: all that was accepted.
     """
 
     seq: int
@@ -93,7 +92,7 @@ class Reorg(Struct, frozen=True):
         )
 
     def takes(self, accepted: Logged[Event]) -> bool:
-        """Whether it is after this acceptance, and takes it back wherever it reaches its block."""
+        """Whether it is after this acceptance, and removes it if it reaches its block."""
         return accepted.seq < self.seq and (self.before is None or accepted.known_since < self.before)
 
 

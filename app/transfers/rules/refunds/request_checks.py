@@ -1,4 +1,4 @@
-"""What a refund request must agree with, and what validators sign of it
+"""The checks of a refund request, and the digest that validators sign
 (docs/interface/contracts.md#signatures).
 """
 
@@ -38,7 +38,7 @@ _SIGNED_MESSAGE_PREFIX: Final = b"\x19Ethereum Signed Message:\n32"
 
 
 class RefundContext(Struct, frozen=True):
-    """What is known of a transfer when its refund is validated. None: not known (yet).
+    """The known facts about a transfer when its refund is validated. None: not known (yet).
 
     ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
     token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
@@ -102,7 +102,7 @@ def signing_digest(kind: SendKind, chain_id: ChainId, contract: bytes, wd_onchai
 
 
 def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
-    """What the known facts prove false about the request, in words; () when nothing does.
+    """The contradictions between the request and the known facts, in words; () without any.
 
     While the kind is not known, only a request that cannot be read as any kind is contradicted by it: the
     requests of deposits and burns have the same shape, and the compared fields the same numbers.
@@ -119,7 +119,7 @@ def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
 
 
 def digest_in(wd_onchain: bytes, ctx: RefundContext) -> bytes | None:
-    """What validators sign for this transfer, None while kind, chain or contract are unknown."""
+    """The digest that validators sign for this transfer, None while kind, chain or contract are unknown."""
     if ctx.kind is None or ctx.src_chain_id is None or ctx.contract is None:
         return None
     return signing_digest(ctx.kind, ctx.src_chain_id, ctx.contract, wd_onchain)

@@ -47,7 +47,7 @@ class Place(NamedTuple):
     log_index: int
 
     def further(self, event_type: str) -> Place:
-        """Of one more fact of the same log, which needs its own id."""
+        """The place of one more fact of the same log, which needs its own id."""
         return self._replace(id=f"{self.id}:{event_type}")
 
     def facts(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def log_of(event_id: str) -> str:
 
 
 def tx_of(event_id: str) -> str:
-    """What the ids of all facts of the transaction begin with."""
+    """The beginning of the ids of all facts of the transaction."""
     return ":".join(event_id.split(":")[:3])
 
 

@@ -52,7 +52,7 @@ class Translation(Struct, frozen=True):
 
 
 def facts_of_log(log: Log) -> dict[str, Any]:
-    """Without its place."""
+    """The facts of a log, without its place."""
     return {
         "address": log.address.hex(),
         "topics": [topic.hex() for topic in log.topics],
