@@ -265,15 +265,15 @@ NEXT_STEPS = {
     0: "nothing was taken, and you can send again",
     1: "There is nothing you need to do",
     2: "There is nothing to refund",
-    3: "is being checked by the bridge",
+    3: "The bridge is checking it",
     4: "is about to be paid out",
     5: "is complete: it was paid out",
     6: "request the refund",
     7: "its refund on Ethereum is being prepared",
     8: "confirm the refund",
-    9: "The refund of your transfer is on its way",
+    9: "The transaction of your refund is on",
     10: "was refunded on",
-    11: "large payouts are held back for some time",
+    11: "holds large payouts back for some time",
 }
 """What the reply says, by status."""
 
