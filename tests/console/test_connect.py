@@ -150,7 +150,7 @@ def test_connecting_token_adds_dependent_rows(operator: Visitor, network: Flask,
     refused = send(operator, path)
     assert "Enter the token&#39;s contract on Base." in refused.text
     filled = {"token0_address": CONTRACT, "token0_liquidity": "1000.5"}
-    assert "That of Ethereum, curve 200, is not copied" in send(operator, path, **filled).text
+    assert "The rate of Ethereum, curve 200, is not copied" in send(operator, path, **filled).text
     preview = send(operator, path, **filled, route4_rate="1")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text

@@ -240,7 +240,7 @@ class PoolsView(NetworkView):
         lines.append(("Balance", "", "", amount_cell(together.balance, *pool)))
         return [
             SideTable(
-                "What the pool holds",
+                "Pool balance",
                 "Balance = added + sent − relayed − withdrawn. Only the event feed changes these counters.",
                 ("", "Opening", "From the feed", "Total"),
                 tuple(lines),

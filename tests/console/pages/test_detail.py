@@ -144,7 +144,7 @@ def test_confirmation_is_orphaned_with_send(app: Flask) -> None:
         line.why_not_counted
         for line in detail(app, transfer_id(1)).events
         if line.type == TransferConfirmed.type
-    ] == ["Not valid, because the send that it confirms is not"]
+    ] == ["Not valid, because the send that it confirms is not valid"]
 
 
 def test_fates_agree_with_history(sandbox: Flask) -> None:
