@@ -170,7 +170,7 @@ ANOMALY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "The reporter used an id twice; the second content was refused. Ask the team that runs the reporter.",
     ),
     AnomalyKind.ROTATION_KEEPS_TOO_LITTLE: (
-        "New validators keep too little of the old power",
+        "New validators have too little of the old power",
         "A report of unknown validators may be an attack. Compare it with the contract; if it is wrong, "
         "retract it and revoke the ingest token of its reporter.",
     ),

@@ -153,7 +153,7 @@ class Chain(Base):
         shapes.Contract(load_default=""),
         "Wrapped coin",
         "The token that the bridge contract wraps native coin as: its nativeWrap(). Leave empty if there is "
-        "none: no transactions of native coin are given then.",
+        "none: the gateway then gives no transactions of native coin.",
         after="gas_token_symbol",
         published=Published(
             "Token that native coin is wrapped as, or empty.", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -162,7 +162,7 @@ class Chain(Base):
     watch_from_block: Mapped[BlockNumber | None] = column(
         WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None),
         "Watch from block",
-        "First block for the watcher to read, such as that of the oldest contract. Leave empty if "
+        "First block for the watcher to read, such as the oldest contract's. Leave empty if "
         "the chain is not watched.",
     )
     finality: Mapped[Finality | None] = column(
