@@ -339,7 +339,7 @@ class ConnectView(ConsoleView):
         example = None if chain_id is None else token_example(current(Database), chain_id, symbol)
         if example is None:
             flash(
-                "Choose a chain, and a token that it lacks and another chain has. "
+                "Choose a chain, and a token that only other chains have. "
                 "Add a token that no chain has with “Add token”.",
                 "warning",
             )
