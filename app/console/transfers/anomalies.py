@@ -42,7 +42,7 @@ class AnomaliesView(ListView):
         "Reported events that contradict each other. An anomaly stays in the list while they do. "
         "Acknowledge it after you have examined it; further events of the same kind open it again."
     )
-    nothing = "No contradictory events. Reported events that contradict each other are listed here."
+    nothing = "No reported events contradict each other."
     list_template = "console/anomalies.html"
     access = {**ListView.access, "acknowledge": OPERATOR_BUTTON}
     column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")
