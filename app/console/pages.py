@@ -341,7 +341,10 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
             "Nothing was changed. Propose it on its own page.",
         )
     if isinstance(error, RecordUnreadable):
-        return 500, (sentence(str(error)), "Press “Verify log integrity” in the audit log.")
+        return 500, (
+            sentence(str(error)),
+            "Run “flask --app wsgi audit verify”: it names the last intact record.",
+        )
     if isinstance(error, GatewayError):
         return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
     if isinstance(error, NoSubscription | HTTPException):
