@@ -213,7 +213,7 @@ def test_unconnectable_token_leads_to_list(operator: Visitor) -> None:
         answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)
         assert answer.request.path == "/admin/tokens/"
         assert ('<option value="1" selected>' in answer.text) == (chain == "1"), "it stays chosen"
-        assert "Choose a chain, and a token that it lacks" in answer.text
+        assert "Choose a chain, and a token that only other chains have" in answer.text
         assert 'data-not-on="chain"' in answer.text
 
 

@@ -47,7 +47,7 @@ def test_second_factor_setup_leads_to_codes(viewer: Visitor) -> None:
     assert "You have no codes" in viewer.get(PATH).text
     codes = make(viewer)
     assert len(set(codes)) == RECOVERY_CODES
-    assert f"You have {RECOVERY_CODES} left" in viewer.get(PATH).text
+    assert f"You have {RECOVERY_CODES} codes left" in viewer.get(PATH).text
     assert codes[0] not in viewer.get(PATH).text, "shown once"
     assert f"{RECOVERY_CODES} left" in viewer.get("/admin/account/").text
     assert add_passkey(viewer, Authenticator(), "another").location == "/admin/account/"

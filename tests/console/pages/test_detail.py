@@ -204,7 +204,7 @@ def test_detail_of_delayed_refund(app: Flask) -> None:
     assert got.refund is not None and got.refund.explanation.delayed is not None
     assert got.refund.explanation.delayed.tx_link == f"https://scan1.example/tx/{queued['tx_hash']}"
     reply = reply_to_user(got)
-    assert "held back for some time" in reply and "do not confirm the refund again" in reply
+    assert "holds large amounts back for some time" in reply and "do not confirm the refund again" in reply
     assert not INTERNAL.search(reply)
 
 

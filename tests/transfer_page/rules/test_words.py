@@ -40,7 +40,7 @@ def test_every_status_has_plain_words(status: Status, reason: XferStatus, known:
     assert not explanation.headline.endswith(".")
     assert explanation.text == f"{explanation.now} {explanation.next}"
     assert explanation.now.endswith(".") and explanation.next.endswith(".")
-    why = REFUSED_BECAUSE.get(reason, REFUSED).partition("because")[2]
+    why = REFUSED_BECAUSE.get(reason, REFUSED).partition("%(transfer)s")[2]
     assert (why in explanation.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
 
 
