@@ -160,7 +160,7 @@ class AccountView(ConsoleView):
 
 _AFTER_RESET: Final = (
     "Codes, passkeys and recovery codes of the account stop working, and it is signed out everywhere. "
-    "The password alone is enough then, unless a second factor is required."
+    "Sign-in then needs only the password, unless a second factor is required."
 )
 _AFTER_NEW: Final = (
     "The old password stops working, and the account is signed out everywhere. The new one is shown once and "

@@ -35,7 +35,7 @@ _ACTIONS: Final = (
     ("transfer", "Transfer notes"),
     ("anomaly", "Anomalies"),
     ("events", "Event log"),
-    ("watch", "Chains watched"),
+    ("watch", "Watched chains"),
     ("ingest_token", "Ingest tokens"),
     ("api_key", "API keys"),
     ("webhook", "Webhooks"),
@@ -45,7 +45,7 @@ _ACTIONS: Final = (
     ("sign_out", "Sign-outs"),
     ("passkey", "Passkeys"),
     ("recovery_code", "Recovery codes used"),
-    ("recovery_codes", "Recovery codes made"),
+    ("recovery_codes", "Recovery codes created"),
     ("audit", "Archives of this log"),
     ("sandbox", "Sandbox"),
 )
@@ -131,11 +131,15 @@ class AuditView(ConsoleView):
         found = verify_audit(current(Database), current(AuditKeys))
         if found.fault is None:
             flash(
-                f"All {grouped(found.count)} records are intact. Note the last one elsewhere: {found.head}.",
+                f"All {grouped(found.count)} records are intact. Store the head elsewhere: {found.head}.",
                 "success",
             )
         else:
-            flash(f"The log is not intact: {found.fault}. It is intact up to {found.head}.", "error")
+            flash(
+                f"The log is not intact: {found.fault}. It is intact up to {found.head}. Compare it with a "
+                "backup.",
+                "error",
+            )
         return redirect(url_for("audit.index"))
 
 

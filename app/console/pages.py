@@ -331,7 +331,7 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
     if isinstance(error, CSRFError):
         return 400, ("This form has expired", "Go back, reload the page and send the form again.")
     if isinstance(error, MustWait):
-        return 429, (str(error), "What you sent was not checked.")
+        return 429, (str(error), "Your password or code was not checked.")
     if isinstance(error, Unavailable) or is_unavailable(error):
         return 503, _WORDS[503]
     if isinstance(error, SecondPersonNeeded):
@@ -340,7 +340,10 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
             "Nothing was changed. Propose it on its own page.",
         )
     if isinstance(error, RecordUnreadable):
-        return 500, (sentence(str(error)), "Verify the audit log: it says up to which record it holds.")
+        return 500, (
+            sentence(str(error)),
+            "Run “flask --app wsgi audit verify”: it names the last intact record.",
+        )
     if isinstance(error, GatewayError):
         return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
     if isinstance(error, NoSubscription | HTTPException):

@@ -217,8 +217,8 @@ def _by_account(
     page = list_transfers(database, snapshots, TransferFilters(account=account), size=MOST_FOUND)
     if not page.transfers:
         return None
-    more = "The last changed of many" if page.next_page else _counted(len(page.transfers)).capitalize()
-    message = f"This is an account. {more}, sent or received by it."
+    many = "the last changed of many transfers" if page.next_page else _counted(len(page.transfers))
+    message = f"This is an account. It sent or received {many}."
     return SearchResult(text, Found.ACCOUNT, page.transfers, message, account, page.next_page)
 
 

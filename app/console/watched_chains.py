@@ -114,7 +114,7 @@ class WatchingView(ConsoleView):
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
-            flash(f"Stopped reading {name}. The gateway keeps what it has read.", "success")
+            flash(f"Stopped reading {name}. The events read so far still count.", "success")
         return redirect(chain_page(chain_id, "reading"))
 
     @expose("/<int:chain_id>/start", methods=("POST",))

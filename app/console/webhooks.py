@@ -56,7 +56,7 @@ ALERTS: Final = {
     AlertKind.ANOMALY: "Anomalies",
     AlertKind.CHAIN_QUIET: "Watched chains that are quiet, stopped or not read",
     AlertKind.AUDIT_BROKEN: "An audit log that does not verify",
-    AlertKind.AUDIT_HEAD: "Each head of the audit log, to be kept elsewhere",
+    AlertKind.AUDIT_HEAD: "Each head of the audit log, to store elsewhere",
 }
 
 

@@ -15,6 +15,7 @@ from flask import Blueprint, Flask, Response, redirect, request, url_for
 from flask.templating import Environment
 from flask.typing import ResponseReturnValue
 from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.exceptions import HTTPException, NotFound
 
 from app.db.database import Database
@@ -101,22 +102,25 @@ class _Words(Struct, frozen=True):
 _ERRORS: Final[dict[ErrorKind, _Words]] = {
     ErrorKind.RATE_LIMITED: _Words(
         429,
-        message("Too many questions from your connection"),
-        message("Your transfer is not touched by this. This page tries again by itself in a moment."),
+        message("Too many requests from your connection"),
+        message("Your transfer is not affected. This page tries again by itself in a moment."),
     ),
     ErrorKind.UNAVAILABLE: _Words(
         503,
-        message("We cannot look at the moment"),
-        message("Your transfer goes on meanwhile; only this page cannot show it. It tries again by itself."),
+        message("We cannot show your transfer at the moment"),
+        message("Your transfer continues meanwhile. This page tries again by itself."),
     ),
     ErrorKind.INTERNAL: _Words(
         500,
         message("This page failed"),
-        message("Your transfer is not touched by this. Please try again in a minute, or ask support."),
+        message("Your transfer is not affected. Please try again in a minute, or ask support."),
     ),
 }
+_NOT_REQUESTED: Final = message("Your refund may not be requested yet. Go back, check, and try again later.")
+"""For the button, which the page does not press again by itself."""
+
 _NO_PAGE: Final = _Words(
-    404, message("There is no such page"), message("Look your transfer up by its id or its transaction.")
+    404, message("There is no such page"), message("Look up your transfer by its id or transaction hash.")
 )
 _UNREADABLE: Final = _Words(
     400, message("The request could not be read"), message("Go back, reload the page and try again.")
@@ -205,7 +209,8 @@ def answer_error(error: Exception) -> Response:
 
 def _words(error: Exception, answered: GatewayError) -> _Words:
     if answered.kind in (ErrorKind.RATE_LIMITED, ErrorKind.UNAVAILABLE):
-        return _ERRORS[answered.kind]
+        words = _ERRORS[answered.kind]
+        return replace(words, advice=_NOT_REQUESTED) if request.method == "POST" else words
     if isinstance(error, HTTPException) and error.code is not None and 400 <= error.code < 500:
         if error.code == 404:
             return _NO_PAGE

@@ -92,7 +92,7 @@ def test_kept_page_hides_input_of_other_account(visit: Visit) -> None:
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
     visit.page.evaluate("kept => sessionStorage.setItem('console-kept', kept)", kept)
     page = visit.open("/admin/account/kept")
-    assert "Nothing is kept in this window" in page.locator("main").inner_text()
+    assert "This window has no input to send" in page.locator("main").inner_text()
     assert "theirs" not in page.content()
     assert page.evaluate("sessionStorage.length") == 0
 

@@ -207,7 +207,7 @@ def test_page_polls_where_nothing_waits(phone: Visit) -> None:
 def test_copies_are_whole_and_times_local(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
-    page.get_by_text("Confirm it yourself").click()
+    page.get_by_text("Confirm the refund yourself").click()
     page.locator("[data-copy-from=argument-2]").click()
     expect(page.get_by_role("status").filter(has_text="Copied")).to_have_count(1)
     shown = page.locator("#argument-2").text_content()

@@ -111,4 +111,4 @@ def test_record_altered_in_database_is_named(operator: Visitor, database: Databa
         page = operator.get(path)
         assert page.status_code == 500, path
         assert "Record 1 cannot be read: it was changed in the database" in page.text, path
-        assert "Verify the audit log" in page.text
+        assert "flask --app wsgi audit verify" in page.text

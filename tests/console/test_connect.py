@@ -150,7 +150,7 @@ def test_connecting_token_adds_dependent_rows(operator: Visitor, network: Flask,
     refused = send(operator, path)
     assert "Enter the token&#39;s contract on Base." in refused.text
     filled = {"token0_address": CONTRACT, "token0_liquidity": "1000.5"}
-    assert "That of Ethereum, curve 200, is not copied" in send(operator, path, **filled).text
+    assert "The rate of Ethereum, curve 200, is not copied" in send(operator, path, **filled).text
     preview = send(operator, path, **filled, route4_rate="1")
     assert "Connect USDT on Base?" in preview.text
     assert "5 routes open at once" in preview.text
@@ -213,7 +213,7 @@ def test_unconnectable_token_leads_to_list(operator: Visitor) -> None:
         answer = operator.get(TOKEN.format(chain=chain, symbol=symbol), follow_redirects=True)
         assert answer.request.path == "/admin/tokens/"
         assert ('<option value="1" selected>' in answer.text) == (chain == "1"), "it stays chosen"
-        assert "Choose a chain, and a token that it lacks" in answer.text
+        assert "Choose a chain, and a token that only other chains have" in answer.text
         assert 'data-not-on="chain"' in answer.text
 
 

@@ -45,7 +45,7 @@ def test_refund_count_exceeds_rows_shown(app: Flask, network: Flask, database: D
     page = signed_in(app, Role.VIEWER).get("/admin/").text
     (refunds,) = [part for part in page.split("<section") if 'id="refunds"' in part]
     assert refunds.count("row-link") == 4 and "13 in total" in refunds
-    assert '<span class="tile-number tile-warn">13</span><span>Refunds waiting' in page
+    assert '<span class="tile-number tile-warn">13</span><span>Waiting refunds' in page
 
 
 def test_panel_fails_alone(operator: Visitor) -> None:

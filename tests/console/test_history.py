@@ -84,7 +84,7 @@ def test_row_before_the_log_is_shown(operator: Visitor, database: Database) -> N
     for subject, row in rows.items():
         page = operator.get("/admin/history/", query_string={"subject": subject})
         assert page.status_code == 200, subject
-        assert "No change of it is on record" in page.text
+        assert "No recorded changes" in page.text
         assert row in page.text
         assert "This row was removed" not in page.text
         for nowhere in ({"subject": f"{subject}9"}, {"subject": subject, "before": "1"}):

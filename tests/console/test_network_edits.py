@@ -218,7 +218,7 @@ def test_viewer_sees_row_but_cannot_edit(network: Flask, viewer: Visitor) -> Non
 
 def test_pool_shows_its_balance(operator: Visitor, database: Database) -> None:
     page = operator.get(f"/admin/pools/{shown(database, 'pools', 1, 'USDT').row_id}")
-    assert "What the pool holds" in page.text
+    assert "Pool balance" in page.text
     assert "5 000 000" in page.text.replace("\u2009", " ").replace("\u202f", " ").replace("\xa0", " ")
     assert "liquidity_added" not in form_of(page)
 

@@ -44,10 +44,10 @@ def recover(visitor: Visitor, code: str) -> Visitor:
 def test_second_factor_setup_leads_to_codes(viewer: Visitor) -> None:
     assert not make(viewer), "they stand in for a second factor, and there is none"
     assert add_passkey(viewer, Authenticator()).location == PATH
-    assert "You have none" in viewer.get(PATH).text
+    assert "You have no codes" in viewer.get(PATH).text
     codes = make(viewer)
     assert len(set(codes)) == RECOVERY_CODES
-    assert f"You have {RECOVERY_CODES} left" in viewer.get(PATH).text
+    assert f"You have {RECOVERY_CODES} codes left" in viewer.get(PATH).text
     assert codes[0] not in viewer.get(PATH).text, "shown once"
     assert f"{RECOVERY_CODES} left" in viewer.get("/admin/account/").text
     assert add_passkey(viewer, Authenticator(), "another").location == "/admin/account/"

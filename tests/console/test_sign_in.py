@@ -210,7 +210,7 @@ def test_admin_resets_lost_second_factor(app: Flask, database: Database, viewer:
     assert f'href="{link}"' in shown
     assert f'action="{link}"' not in shown, "without a script there would be no confirmation"
     requested = admin.get(link)
-    assert "The password alone is enough then" in requested.text
+    assert "Sign-in then needs only the password" in requested.text
     assert viewer.inside, "nothing has happened yet"
     assert admin.post(link, form_of(requested)).status_code == 302
     assert not viewer.inside

@@ -124,7 +124,7 @@ def test_delayed_payout_has_operator_and_user_words(app: Flask, sandbox: Flask) 
         signed_in(app, Role.VIEWER).get(f"/admin/transfers/{held}").text
     )
     (found,) = app.test_client().get(FIND, query_string={"key": held, "lang": "en"}).get_json()["transfers"]
-    assert found["words"]["now"].endswith("as a safeguard and are then paid out.")
+    assert found["words"]["now"].endswith("for some time and then pays them out.")
 
 
 def test_refund_shows_reason_of_refusal(sandbox: Flask, viewer: Visitor) -> None:
@@ -233,7 +233,7 @@ def test_those_that_users_requested_are_a_filter(app: Flask, sandbox: Flask, vie
     assert re.findall(r'row-link mono" href="/admin/transfers/(0x\w+)"', listed) == [transfer]
     assert SIGNING in viewer.get("/admin/refunds/").text
     page = viewer.get(f"/admin/transfers/{transfer}").text
-    assert "through the API; any client can request it" in page
+    assert "through the API, as any client can" in page
     begun = page.split("Refund requested")[1].split("</li>")[0]
     assert "Not started" not in begun
     assert "Waiting</span>" in page.split("Refund request prepared")[1].split("</li>")[0]

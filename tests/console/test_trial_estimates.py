@@ -139,7 +139,7 @@ def test_far_fixed_rate_is_not_copied(app: Flask, editing: Editing) -> None:
     routes = [build.route(1, 42161, "USDT", rate={"model": "fixed", "value": "1.5"}, base_fee="0")]
     import_network(*editing, build.text(unequal(routes=routes)), actor=TESTER)
     page = send(signed_in(app, Role.ADMIN), CELO, token0_address=CONTRACT, token0_liquidity="5")
-    assert page.text.count("That of Ethereum, 1.5, is not copied") == 3
+    assert page.text.count("The rate of Ethereum, 1.5, is not copied") == 3
 
 
 def test_new_chain_leaves_an_unfit_rate_open(console: Visitor) -> None:
@@ -198,7 +198,7 @@ def test_resumed_chain_is_tried(console: Visitor, database: Database) -> None:
     leave(database, MOST, 1)
     page = console.get("/admin/chains/1/resume")
     assert FAR in page.text
-    assert "The change does not move it" in page.text, (
+    assert "This change does not cause it" in page.text, (
         "nor is it said that it was so when the chain was stopped"
     )
     assert 'name="typed"' not in page.text
@@ -214,7 +214,7 @@ def test_fees_by_destination_try_their_routes(console: Visitor, database: Databa
     assert "Trial estimates" in send(console, FEES, **multiplied).text
     leave(database, MOST, 42161)
     preview = send(console, FEES, **multiplied)
-    assert "The change does not move it" in preview.text
+    assert "This change does not cause it" in preview.text
     assert 'name="typed"' not in preview.text
 
 

@@ -195,8 +195,8 @@ def test_no_digit_of_an_amount_is_lost(app: Flask) -> None:
 )
 def test_plural_follows_number(app: Flask, blocks: int, expected: str) -> None:
     one, several = (
-        "%(transfer)s has been received on %(source)s. We are waiting until its block is final "
-        f"(%(num)s {word})."
+        "%(transfer)s is in a block on %(source)s. We are waiting until that block is final and cannot be "
+        f"undone (%(num)s {word})."
         for word in ("block", "blocks")
     )
     with app.test_request_context("/transfer/"), reading("es") as reader:
@@ -238,7 +238,7 @@ def test_words_follow_refund(app: Flask, client: FlaskClient) -> None:
     report_events(app, event("transfer.submitted", transfer_id=ID, src_chain_id=1))
     assert worded(client)["headline"] == "Waiting for Ethereum"
     report_events(app, sent(ID, block=5))
-    assert worded(client)["headline"] == "Received on Ethereum"
+    assert worded(client)["headline"] == "Sent on Ethereum"
     report_events(app, event("refund.submitted", transfer_id=ID, tx_hash="0x" + "ef" * 32))
     assert worded(client)["headline"] == "Your refund is on its way"
     report_events(app, event("refund.delayed", transfer_id=ID, delayed_id="0x" + "ee" * 32))

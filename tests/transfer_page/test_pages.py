@@ -79,7 +79,9 @@ def test_every_sandbox_transfer_has_page(sandbox: FlaskClient) -> None:
             transfer.status in (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REQUESTING_REFUND)
         )
         assert ('method="post"' in answer.text) == (transfer.status == Status.TRANSFER_TO_BE_REFUNDED)
-        assert ("Confirm it yourself" in words) == (transfer.status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+        assert ("Confirm the refund yourself" in words) == (
+            transfer.status == Status.TRANSFER_REFUND_TO_BE_CONFIRMED
+        )
         assert f'data-status="{transfer.status.value}"' in answer.text
         assert transfer.transfer_id in words and "None" not in words
         assert answer.text.count('aria-current="step"') <= 2
@@ -184,6 +186,7 @@ def test_button_is_limited_per_client(open_app: OpenApp) -> None:
     answer = client.post(f"/transfer/{UNKNOWN}/refund")
     assert_page(answer, 429)
     assert int(answer.headers["Retry-After"]) > 0 and "http-equiv" not in answer.text
+    assert "Your refund may not be requested yet" in answer.text and "This page tries" not in answer.text
 
 
 def test_page_is_refused_over_rate_limit(open_app: OpenApp) -> None:
@@ -191,7 +194,7 @@ def test_page_is_refused_over_rate_limit(open_app: OpenApp) -> None:
     assert_page(client.get("/transfer/"))
     answer = client.get(f"/transfer/{ID}")
     assert_page(answer, 429)
-    assert heading(answer) == "Too many questions from your connection"
+    assert heading(answer) == "Too many requests from your connection"
     seconds = int(answer.headers["Retry-After"])
     assert f'data-next-poll="{max(seconds, 10)}"' in answer.text
     styles = re.findall(r'href="(/pages/static/page.css[^"]*)"', answer.text)
@@ -207,7 +210,7 @@ def test_page_is_refused_without_database(
     monkeypatch.setattr(PublicReads, "run_reads", fail)
     answer = client.get(f"/transfer/{ID}")
     assert_page(answer, 503)
-    assert heading(answer) == "We cannot look at the moment"
+    assert heading(answer) == "We cannot show your transfer at the moment"
     assert "a secret" not in answer.text and answer.headers["Retry-After"] == "1"
     assert 'http-equiv="refresh" content="10"' in answer.text
     monkeypatch.setattr(PublicReads, "run_reads", lambda *_: 1 / 0)
@@ -219,7 +222,7 @@ def test_page_is_refused_without_database(
 def test_help_and_refund_links_are_shown(open_app: OpenApp, app: Flask) -> None:
     report_events(app, sent(ID), event("network.status", transfer_id=ID, xfer_status=4))
     plain = app.test_client().get(f"/transfer/{ID}").text
-    assert "Get help" not in plain and "in the app</a>" not in plain
+    assert "Get help" not in plain and "request it in the app" not in plain
     links = {"support_url": "mailto:help@example.org", "refund_url": "https://app.example/r?id={transfer_id}"}
     answer = open_app(**links).test_client().get(f"/transfer/{ID}")
     assert_page(answer)

@@ -97,7 +97,7 @@ def test_page_shows_urls_of_disputed_block(
     assert "In doubt" not in before and "isputed" not in before
     read(watched)
     shown = text_of(visitor.get(f"/admin/chains/{CHAIN}").text)
-    assert "Nodes contradict each other about 1 block, and nothing decides it." in shown
+    assert "Nodes contradict each other about 1 block, and none is confirmed." in shown
     assert "In doubt 1 block not agreed by two URLs and not proven" in shown
     assert re.search(rf"4 2026-[^L]+ Log 1 of 0x\w+…\w+ {A} returned it {B} denies it", shown)
     assert "False answers" not in shown

@@ -71,7 +71,7 @@ class NewKeyForm(MayWaitForm):
     """The name of a new key, what its bearer may do, and its limit."""
 
     guarded_section = API_KEYS
-    name = _name("Whom it is for.")
+    name = _name("The integrator who gets the key.")
     # The service checks what is chosen and typed, and words the errors.
     scopes = SelectMultipleField(
         choices=[SelectChoice(scope.value, words) for scope, words in SCOPE_WORDS.items()],

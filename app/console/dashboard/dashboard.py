@@ -65,7 +65,7 @@ class Tile(Struct, frozen=True):
 TILES: Final = (
     ("stuck", "Stuck: bridge must act", "#stuck"),
     ("waiting", "Stuck: user must act", "#waiting"),
-    ("refunds", "Refunds waiting", "#refunds"),
+    ("refunds", "Waiting refunds", "#refunds"),
     ("anomalies", "Open anomalies", "#anomalies"),
     ("not_read", "Chains not read", "#freshness"),
     ("pools", "Pools near a limit", "#pools"),

@@ -269,7 +269,7 @@ class BlockedAddressesView(BlockedView):
     one = "blocked address"
     many = "addresses"
     lines_help = (
-        "Accounts on any chain, in upper or lower case. A list with a reason for each goes into the network "
+        "Accounts on any chain, in upper or lower case. To give each its own reason, use the network "
         "document."
     )
     explanation = (

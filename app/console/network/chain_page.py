@@ -95,7 +95,7 @@ class ChainAbout(Struct, frozen=True):
         if self.watched is not None and (disputed := self.watched.disputed):
             yield (
                 "reading",
-                f"Nodes contradict each other about {_some('block', disputed)}, and nothing decides it.",
+                f"Nodes contradict each other about {_some('block', disputed)}, and none is confirmed.",
             )
         if self.is_unheard:
             yield "reading", "No reporter has sent an event of this chain in the last 15 minutes."

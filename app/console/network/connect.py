@@ -232,7 +232,7 @@ class ConnectForm(RowForm):
         """Require a rate for each route that the example's rate does not fit."""
         for key, why in unfit.items():
             of, rate = self.example.chain["name"], rate_text(copied[key].row["rate"])
-            _add(copied[key].inputs["rate"], f"Enter a rate. That of {of}, {rate}, is not copied: {why}.")
+            _add(copied[key].inputs["rate"], f"Enter a rate. The rate of {of}, {rate}, is not copied: {why}.")
 
     def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
         for error in errors:
@@ -293,8 +293,8 @@ def _add(field: Any, message: str) -> None:
 
 
 _CHANGED: Final = (
-    "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
-    "they are now."
+    "The chain that you copy from was changed while you were editing. Nothing was saved: enter tokens and "
+    "routes again."
 )
 _MOST_LINES: Final = 100
 """Tokens and routes of an example that one page has. Of a chain with more, the tokens are chosen first."""
@@ -339,7 +339,7 @@ class ConnectView(ConsoleView):
         example = None if chain_id is None else token_example(current(Database), chain_id, symbol)
         if example is None:
             flash(
-                "Choose a chain, and a token that it lacks and another chain has. "
+                "Choose a chain, and a token that only other chains have. "
                 "Add a token that no chain has with “Add token”.",
                 "warning",
             )

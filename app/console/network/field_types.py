@@ -177,7 +177,7 @@ class _PairTokenForm(Form):
         needed=False,
     )
     decimal = WholeField(
-        "Decimals", "Required with the contract where the chain does not have the token.", needed=False
+        "Decimals", "Required if you enter a contract and the chain does not have the token.", needed=False
     )
     icon = LineField("Icon", "https URL of an image.", needed=False)
     xfer_disabled = FlagField("Pair stopped", "No estimates are given for this pair, in either direction.")

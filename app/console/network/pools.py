@@ -208,7 +208,7 @@ class PoolsView(NetworkView):
     model_class = Pool
     title = "Pools"
     one = "pool"
-    explanation = "The liquidity of a token on a chain, with the caps on what the pool may hold and take in."
+    explanation = "The liquidity of a token on a chain, and how much the pool may hold and take in."
     nothing = "No pool is configured yet. Add a token first, then its pool."
     new_label = "Add pool"
     column_list = ("symbol", "chain_id", "total_cap", "epoch_cap", "epoch_seconds")
@@ -240,7 +240,7 @@ class PoolsView(NetworkView):
         lines.append(("Balance", "", "", amount_cell(together.balance, *pool)))
         return [
             SideTable(
-                "What the pool holds",
+                "Pool balance",
                 "Balance = added + sent − relayed − withdrawn. Only the event feed changes these counters.",
                 ("", "Opening", "From the feed", "Total"),
                 tuple(lines),

@@ -101,8 +101,8 @@ class ValidatorsField(NoteField):
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
         help_text = (
             "One validator per line: the signer's address, a space, and its power. They sign the refunds on "
-            "the chain. If known, a name and, after a comma, a contact follow: whom to call when the "
-            f"signature is missing, on whichever chain. {description}"
+            "the chain. If known, add a name and, after a comma, a contact to call when the signature is "
+            f"missing. Both count on every chain. {description}"
         )
         super().__init__(label, help_text, **kwargs)
 

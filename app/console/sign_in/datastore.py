@@ -281,7 +281,7 @@ class RecoveryCodes(MfRecoveryCodesUtil):
             return False
         left = recovery_codes_left(database, user.id)
         flash(
-            f"You have {left} recovery codes left. If your second factor is lost, set up a new one.",
+            f"You have {left} recovery codes left. If your second factor is lost, set up another factor.",
             "warning",
         )
         return True

@@ -172,7 +172,7 @@ class NewPasskeyForm(WebAuthnRegisterForm):
 
     name = StringField(
         "Name of a new passkey",
-        description="What you will know it by, such as the device that it is on.",
+        description="Such as the device that it is on.",
         validators=[DataRequired("Give the passkey a name.")],
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )

@@ -31,7 +31,7 @@
       await copy(source ? source.textContent : button.dataset.copy);
       announce("Copied");
     } catch {
-      announce("The browser blocked copying");
+      announce("The browser blocked copying. Select the text and copy it yourself.");
     }
   });
 

@@ -36,7 +36,7 @@
   const WORDS = {
     NotAllowedError: "Cancelled, or it took too long. Try again.",
     InvalidStateError: "This device already has a passkey of your account.",
-    SecurityError: "Passkeys do not work at this address.",
+    SecurityError: "Passkeys do not work at this address. Open the console at its own address.",
   };
 
   for (const form of document.querySelectorAll("form[data-passkey]")) {

@@ -39,10 +39,10 @@ class AnomaliesView(ListView):
     model_class = Anomaly
     title = "Anomalies"
     explanation = (
-        "Reported events that contradict each other. An anomaly is listed for as long as they do. "
-        "Acknowledge it when it has been looked into; further events of the same kind open it again."
+        "Reported events that contradict each other. An anomaly stays in the list while they do. "
+        "Acknowledge it after you have examined it; further events of the same kind open it again."
     )
-    nothing = "No contradictory events. Reports that do not fit together are listed here."
+    nothing = "No reported events contradict each other."
     list_template = "console/anomalies.html"
     access = {**ListView.access, "acknowledge": OPERATOR_BUTTON}
     column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")

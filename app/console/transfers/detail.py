@@ -159,14 +159,14 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
 
 _NOT_COUNTED: Final[dict[EventOutcome, str]] = {
     EventOutcome.CANONICAL: "",
-    EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
+    EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not valid",
     EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
     EventOutcome.REPEATED: "Replaced: it was reported again later",
     EventOutcome.QUARANTINED: (
         "Does not count yet: its reporter is limited to some chains, and the send is not known"
     ),
     EventOutcome.NOT_COUNTED: (
-        "Does not count: by the transfer's send it is not of the chain it was reported for"
+        "Does not count: it was reported for a chain that does not match the transfer's send"
     ),
 }
 
@@ -482,7 +482,7 @@ def reply_to_user(detail: TransferDetail, page: str = "") -> str:
 def reply_about_unknown(given: str) -> str:
     """The reply to somebody who sent a hash, an id or an account of which no transfer is known."""
     return (
-        f"We do not see a transfer with {given}.\n\n"
+        f"We cannot find a transfer with {given}.\n\n"
         "A transfer appears some minutes after its transaction is in a block. Please look at the transaction "
         "in your wallet: did it succeed, on which chain is it, and was it sent to the bridge? If it failed "
         "or was dropped, nothing was taken, and you can send again.\n\n"

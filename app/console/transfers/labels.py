@@ -26,7 +26,7 @@ class StatusWords(Struct, frozen=True):
 STATUS_WORDS: Final[dict[Status, StatusWords]] = {
     Status.TRANSFER_UNKNOWN: StatusWords(
         "Unknown",
-        "No event of it is valid any more: its block was reorganised away, or an operator retracted it.",
+        "A reorganisation removed all its events, or an operator retracted them.",
         Tone.UNKNOWN,
     ),
     Status.TRANSFER_SUBMITTING: StatusWords(
@@ -53,7 +53,7 @@ STATUS_WORDS: Final[dict[Status, StatusWords]] = {
     ),
     Status.TRANSFER_REQUESTING_REFUND: StatusWords(
         "Refund being signed",
-        "The refund was requested; its request or the signatures of a quorum are missing.",
+        "The refund has begun; the validators' request or the signatures of a quorum are missing.",
         Tone.REFUND,
     ),
     Status.TRANSFER_REFUND_TO_BE_CONFIRMED: StatusWords(
@@ -68,7 +68,7 @@ STATUS_WORDS: Final[dict[Status, StatusWords]] = {
     ),
     Status.TRANSFER_REFUNDED: StatusWords("Refunded", "Paid back on the source chain.", Tone.DONE),
     Status.TRANSFER_DELAYED: StatusWords(
-        "Delayed", "The payout is in the delay queue of the destination, as large payouts are.", Tone.MOVING
+        "Delayed", "The payout is large and waits in the delay queue of the destination.", Tone.MOVING
     ),
 }
 
@@ -113,7 +113,7 @@ STAGE_WORDS: Final[dict[StageName, str]] = {
 NEXT_ACTOR_WORDS: Final[dict[NextActor, str]] = {
     NextActor.NETWORK: "The network",
     NextActor.USER: "The user",
-    NextActor.NOBODY: "Nobody, it is over",
+    NextActor.NOBODY: "Nobody: it is finished",
 }
 
 ANOMALY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -170,18 +170,18 @@ ANOMALY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "The reporter used an id twice; the second content was refused. Ask the team that runs the reporter.",
     ),
     AnomalyKind.ROTATION_KEEPS_TOO_LITTLE: (
-        "New validators keep too little of the old power",
+        "New validators have too little of the old power",
         "A report of unknown validators may be an attack. Compare it with the contract; if it is wrong, "
         "retract it and revoke the ingest token of its reporter.",
     ),
     AnomalyKind.READ_ON_ANOTHER_CHAIN: (
         "Reported from a chain that is not the transfer's",
-        "It counts for nothing. A node or a reporter of the chain named here is wrong or lies: find which, "
+        "The gateway ignores it. A node or reporter of the chain named here is wrong or lies: find which, "
         "and revoke its ingest token or remove its URL.",
     ),
     AnomalyKind.SEND_CONTRADICTS_ID: (
         "A send that does not give its transfer id",
-        "It counts for nothing. It was accepted by an earlier release, which did not read its nonce. Check "
+        "The gateway ignores it. An earlier release accepted it, because it did not read the nonce. Check "
         "what else its reporter sent.",
     ),
     AnomalyKind.POOL_UNDER_ZERO: (
@@ -189,9 +189,9 @@ ANOMALY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",
     ),
     AnomalyKind.REPORT_CONTRADICTS_BLOCK: (
-        "A report that its block does not hold",
+        "Reported event that its block does not contain",
         "Look at the transaction in an explorer. If the report is false, revoke the ingest token of its "
-        "reporter, and retract the event where the gateway has not done it.",
+        "reporter, and retract the event if the gateway has not done so.",
     ),
 }
 """The name of each anomaly, and what to do about it."""

@@ -29,7 +29,7 @@ _TEAM: Final = "the team that runs the validators"
 
 WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
     Wait.EVENT: (
-        "A valid event of it.",
+        "A valid event of the transfer.",
         "{src}, or its reporter.",
         "Look at the source transaction in the explorer. If it is in a block again, see how {src} is read. "
         "If an operator retracted the events, see the notes.",
@@ -46,7 +46,7 @@ WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
         "If the explorer shows enough blocks, see how {src} is read.",
     ),
     Wait.DECISION: (
-        "The decision of the validators, whether it is paid out.",
+        "The validators' decision whether to pay it out.",
         "The validators of the bridge.",
         f"Ask {_TEAM} whether they have decided, and whether their decision was reported.",
     ),
@@ -74,19 +74,19 @@ WAIT_WORDS: Final[Mapping[Wait, tuple[str, str, str]]] = {
     Wait.CORRECT_REQUEST: (
         "A refund request that agrees with the transfer.",
         "The validators of {src}.",
-        "Compare the request with the send. If the report of the request is wrong, retract it. If the "
-        f"request is, ask {_TEAM} for another one, with another seqnum.",
+        "Compare the request with the send. If the report is wrong, retract it. If the request itself is "
+        f"wrong, ask {_TEAM} for another one, with another seqnum.",
     ),
     Wait.ONE_REQUEST: (
         "A decision which of several signed refund requests counts.",
         "The validators of {src}, who have signed twice.",
-        f"The contract would pay each of them, so none is served. Ask {_TEAM} which one is right.",
+        f"The contract would pay each of them, so the gateway returns none. Ask {_TEAM} which one is right.",
     ),
     Wait.FACTS: (
         "Facts about the transfer, without which no signature can be counted.",
         "The reporter of {src}, or the configuration.",
-        "Report or configure what is not known. A contract that is not listed: add it to the pegged pair if "
-        "it belongs to the bridge.",
+        "Report or configure the missing facts. If a contract of the bridge is not listed, add it to the "
+        "pegged pair.",
     ),
     Wait.VALIDATORS: (
         "The validators of {src}: their signatures cannot be counted.",

@@ -17,7 +17,7 @@ from app.values.identifiers import ChainId
 
 _NOTE: Final = "For operators only. Users never see it."
 _END: Final = "Leave empty for no end."
-_WHO: Final = "For operators only: whom to call when its signature is missing, on whichever chain."
+_WHO: Final = "For operators only, to call when its signature is missing. It counts on every chain."
 
 CONTACT_LENGTH: Final = 120
 """Characters of a validator's name, and of its contact."""

@@ -117,7 +117,7 @@ class Chain(Base):
     retired: Mapped[bool] = column(
         shapes.Flag(load_default=False),
         "Retired",
-        "Stopped for good: pages no longer say at their top that it is stopped.",
+        "Stopped for good: the note at the top of each page disappears.",
         after="disabled_reason",
     )
     disabled_at: Mapped[datetime | None] = mapped_column(
@@ -153,7 +153,7 @@ class Chain(Base):
         shapes.Contract(load_default=""),
         "Wrapped coin",
         "The token that the bridge contract wraps native coin as: its nativeWrap(). Leave empty if there is "
-        "none: no transactions of native coin are given then.",
+        "none: the gateway then gives no transactions of native coin.",
         after="gas_token_symbol",
         published=Published(
             "Token that native coin is wrapped as, or empty.", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
@@ -162,7 +162,7 @@ class Chain(Base):
     watch_from_block: Mapped[BlockNumber | None] = column(
         WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None),
         "Watch from block",
-        "First block for the watcher to read, such as that of the oldest contract. Leave empty if "
+        "First block for the watcher to read, such as the oldest contract's. Leave empty if "
         "the chain is not watched.",
     )
     finality: Mapped[Finality | None] = column(
@@ -173,7 +173,7 @@ class Chain(Base):
         type_=JSON(none_as_null=True),
     )
     poll_seconds: Mapped[float] = column(
-        Seconds(), "Polling interval (seconds)", "From 0.2 to 3600: how often to ask for new blocks."
+        Seconds(), "Polling interval (seconds)", "From 0.2 to 3600: how often to request new blocks."
     )
     rpc: Mapped[list[str]] = column(
         shapes.Different(RpcName(), MAX_RPC_NAMES),
@@ -184,7 +184,7 @@ class Chain(Base):
     rpc_same_provider: Mapped[list[str]] = column(
         shapes.Different(RpcName(), MAX_RPC_NAMES),
         "Nodes of one provider",
-        "The names of nodes that are of one provider although their hosts do not say it, one per line. "
+        "The names of nodes of one provider whose hosts end differently, one per line. "
         "They never confirm each other.",
     )
     rpc_independent: Mapped[list[str]] = column(
@@ -252,7 +252,7 @@ class Token(Base):
         shapes.TokenStop(load_default=False),
         "State",
         "Not through the pool: pegged transfers continue. Stopped: no estimates are given for this token on "
-        "this chain, pegged or not. Clients see either.",
+        "this chain, pegged or not. Clients see the state.",
         published=Published(
             "Whether it is not sent through the pool; in a pair: whether the pair is disabled.",
             False,

@@ -99,12 +99,12 @@ def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
         StepName.PAID_OUT: (text("Paid out on %(chain)s", chain=dst), text("Payout on %(chain)s", chain=dst)),
         StepName.STOPPED: (text("Could not be completed"),) * 2,
         StepName.REFUND_REQUESTED: (text("Refund requested"), text("You request the refund")),
-        StepName.REFUND_PREPARED: (text("Refund ready"), text("Refund gets ready")),
+        StepName.REFUND_PREPARED: (text("Refund ready"), text("Refund is prepared")),
         StepName.REFUND_CONFIRMED: (text("Refund confirmed in a wallet"), text("You confirm the refund")),
         StepName.REFUND_HELD: (text("Held back for some time"),) * 2,
         StepName.REFUNDED: (
-            text("Paid back on %(chain)s", chain=src),
-            text("Payment back on %(chain)s", chain=src),
+            text("Refunded on %(chain)s", chain=src),
+            text("Refund on %(chain)s", chain=src),
         ),
     }[name][0 if done else 1]
 
@@ -130,19 +130,19 @@ def how_sure(certainty: Certainty, chain: str, reader: Reader) -> str:
         return reader.text("No block shows this transfer at the moment.")
     if certainty.level is Level.PROVEN:
         return reader.text(
-            "We read this on %(chain)s ourselves, and it is proven. We have proven this chain up to block "
+            "We read this on %(chain)s ourselves and verified it. We have verified this chain up to block "
             "%(block)s.",
             chain=chain,
             block=reader.number(certainty.as_of_block or 0),
         )
     if certainty.reported_by is None:
-        return reader.text("The contract that pays checks this itself before it pays.")
+        return reader.text("The contract checks this itself before it pays.")
     if not chain:
         return reader.text("The bridge reported this to us. It is a step that no chain shows.")
     if certainty.reported_by is ReportedBy.GATEWAY:
-        return reader.text("We read this on %(chain)s ourselves. It is not proven yet.", chain=chain)
+        return reader.text("We read this on %(chain)s ourselves. We have not verified it yet.", chain=chain)
     return reader.text(
-        "The bridge reported this to us from %(chain)s. We have not proven it ourselves.", chain=chain
+        "The bridge reported this to us from %(chain)s. We have not verified it ourselves.", chain=chain
     )
 
 

@@ -43,9 +43,7 @@ REFUSED_BECAUSE: Final[dict[XferStatus, str]] = {
 }
 """Why a transfer is refunded."""
 
-REFUSED: Final = message(
-    "%(transfer)s could not be completed because it could not be carried out. Your funds are safe."
-)
+REFUSED: Final = message("%(transfer)s could not be completed. Your funds are safe.")
 """For a reason that is not known."""
 
 _TRANSFER: Final[dict[tuple[bool, bool, bool], str]] = {
@@ -140,17 +138,17 @@ def explain(situation: Situation) -> Explanation:
 def _unknown(of: Situation) -> Explanation:
     text = of.reader.text
     return Explanation(
-        text("Its transaction is not in the chain any more"),
+        text("Its transaction is no longer on the chain"),
         text(
-            "%(transfer)s was seen on %(source)s, but its transaction is no longer there: usually because "
-            "the chain replaced the block that it was in.",
+            "%(transfer)s was seen on %(source)s, but its transaction is no longer there, usually because "
+            "the chain replaced its block.",
             transfer=of.transfer,
             source=of.source,
         ),
         text(
-            "Most often it is included again in minutes, and the transfer continues by itself. Please look "
-            "at the transaction in your wallet. If your wallet says that it failed or was dropped, nothing "
-            "was taken, and you can send again."
+            "Usually the chain includes it again within minutes, and the transfer continues by itself. "
+            "Please look at the transaction in your wallet. If it failed or was dropped, nothing was taken, "
+            "and you can send again."
         ),
     )
 
@@ -171,10 +169,11 @@ def _submitting(of: Situation) -> Explanation:
             ),
         )
     return Explanation(
-        text("Received on %(source)s", source=of.source),
+        text("Sent on %(source)s", source=of.source),
         _until_final(of),
         text(
-            "After that it is checked and paid out on %(destination)s. There is nothing you need to do.",
+            "After that the bridge checks it and pays it out on %(destination)s. There is nothing you need "
+            "to do.",
             destination=of.destination,
         ),
     )
@@ -183,15 +182,16 @@ def _submitting(of: Situation) -> Explanation:
 def _until_final(of: Situation) -> str:
     if not of.block_delay:
         return of.reader.text(
-            "%(transfer)s has been received on %(source)s. We are waiting until its block is final.",
+            "%(transfer)s is in a block on %(source)s. We are waiting until that block is final and cannot "
+            "be undone.",
             transfer=of.transfer,
             source=of.source,
         )
     return of.reader.plural(
-        "%(transfer)s has been received on %(source)s. We are waiting until its block is final (%(num)s "
-        "block).",
-        "%(transfer)s has been received on %(source)s. We are waiting until its block is final (%(num)s "
-        "blocks).",
+        "%(transfer)s is in a block on %(source)s. We are waiting until that block is final and cannot be "
+        "undone (%(num)s block).",
+        "%(transfer)s is in a block on %(source)s. We are waiting until that block is final and cannot be "
+        "undone (%(num)s blocks).",
         of.block_delay,
         transfer=of.transfer,
         source=of.source,
@@ -220,7 +220,7 @@ def _being_checked(of: Situation) -> Explanation:
     return Explanation(
         text("Being checked"),
         text(
-            "%(transfer)s is final on %(source)s and is being checked by the bridge.",
+            "%(transfer)s is final on %(source)s. The bridge is checking it.",
             transfer=of.transfer,
             source=of.source,
         ),
@@ -262,7 +262,7 @@ def _completed(of: Situation) -> Explanation:
 
 def _if_not_shown(of: Situation) -> str:
     return of.reader.text(
-        "If your wallet does not show it, please make sure that it is set to that chain and shows that token."
+        "If your wallet does not show the money, check that it is set to that chain and shows that token."
     )
 
 
@@ -270,16 +270,16 @@ def _to_be_refunded(of: Situation) -> Explanation:
     text = of.reader.text
     if of.on_page:
         how = text(
-            "It will be refunded on %(source)s: press “%(button)s” below. When it is ready, you confirm it "
-            "with one transaction, for which you pay the gas.",
+            "It will be refunded on %(source)s: press “%(button)s” below. When the refund is ready, you "
+            "confirm it with one transaction and pay its gas fee.",
             source=of.source,
             button=text("Request the refund"),
         )
     else:
         how = text(
             "It will be refunded on %(source)s: please open the transfer in the app you sent it from and "
-            "request the refund. When it is ready, you confirm it there with one transaction, for which you "
-            "pay the gas.",
+            "request the refund. When the refund is ready, you confirm it there with one transaction and pay "
+            "its gas fee.",
             source=of.source,
         )
     return Explanation(
@@ -301,8 +301,8 @@ def _refund_being_prepared(of: Situation) -> Explanation:
         text("Your refund is being prepared"),
         " ".join(filter(None, (prepared, _what_the_refund_lacks(of)))),
         text(
-            "As soon as it is ready, the app you sent it from will ask you to confirm it with one "
-            "transaction on %(source)s, for which you pay the gas.",
+            "When the refund is ready, the app you sent the transfer from will ask you to confirm it with "
+            "one transaction on %(source)s. You pay its gas fee.",
             source=of.source,
         ),
     )
@@ -314,14 +314,14 @@ def _what_the_refund_lacks(of: Situation) -> str:
     if waiting is None:
         return ""
     if waiting.what is Wait.REFUND_REQUEST:
-        return text("The bridge has to write it down first, and then to approve it.")
+        return text("The bridge has to record the refund first, and then to approve it.")
     if waiting.what is Wait.SIGNATURES:
         return text(
             "The bridge has to approve it: %(given)s of the votes are in, and %(needed)s are needed.",
             given=waiting.share_signed or "0 %",
             needed=waiting.share_needed,
         )
-    return text("Somebody at the bridge has to correct something before it can be approved.")
+    return text("The bridge’s team has to correct something before the bridge can approve it.")
 
 
 def _refund_ready(of: Situation) -> Explanation:
@@ -329,12 +329,12 @@ def _refund_ready(of: Situation) -> Explanation:
     return Explanation(
         text("Your refund is ready: confirm it"),
         text(
-            "The refund of your transfer is ready. %(transfer)s could not be completed. Your funds are safe.",
+            "%(transfer)s could not be completed, and its refund is ready. Your funds are safe.",
             transfer=of.transfer,
         ),
         text(
             "To get your funds back, please open the transfer in the app you sent it from and confirm the "
-            "refund. That is one transaction on %(source)s, for which you pay the gas.",
+            "refund with one transaction on %(source)s. You pay its gas fee.",
             source=of.source,
         ),
     )
@@ -346,9 +346,8 @@ def _refund_confirming(of: Situation) -> Explanation:
         return Explanation(
             text("Your refund is held back for some time"),
             text(
-                "The refund of your transfer has been granted on %(source)s and is waiting there: large "
-                "amounts are held back for some time as a safeguard before they are paid. Your funds are "
-                "safe.",
+                "The contract on %(source)s has accepted your refund. As a safeguard, it holds large amounts "
+                "back for some time before it pays them. Your funds are safe.",
                 source=of.source,
             ),
             text("Please do not confirm the refund again: that would only cost gas."),
@@ -356,8 +355,7 @@ def _refund_confirming(of: Situation) -> Explanation:
     return Explanation(
         text("Your refund is on its way"),
         text(
-            "The refund of your transfer is on its way: its transaction is on %(source)s, and we are waiting "
-            "until its block is final.",
+            "The transaction of your refund is on %(source)s. We are waiting until its block is final.",
             source=of.source,
         ),
         text("There is nothing you need to do."),
@@ -383,8 +381,8 @@ def _delayed(of: Situation) -> Explanation:
     return Explanation(
         text("Held back for some time, then paid out"),
         text(
-            "%(transfer)s is waiting on %(destination)s: large payouts are held back for some time as a "
-            "safeguard and are then paid out.",
+            "%(transfer)s is waiting on %(destination)s. As a safeguard, the contract there holds large "
+            "payouts back for some time and then pays them out.",
             transfer=of.transfer,
             destination=of.destination,
         ),

@@ -144,7 +144,7 @@ def test_confirmation_is_orphaned_with_send(app: Flask) -> None:
         line.why_not_counted
         for line in detail(app, transfer_id(1)).events
         if line.type == TransferConfirmed.type
-    ] == ["Not valid, because the send that it confirms is not"]
+    ] == ["Not valid, because the send that it confirms is not valid"]
 
 
 def test_fates_agree_with_history(sandbox: Flask) -> None:
@@ -204,7 +204,7 @@ def test_detail_of_delayed_refund(app: Flask) -> None:
     assert got.refund is not None and got.refund.explanation.delayed is not None
     assert got.refund.explanation.delayed.tx_link == f"https://scan1.example/tx/{queued['tx_hash']}"
     reply = reply_to_user(got)
-    assert "held back for some time" in reply and "do not confirm the refund again" in reply
+    assert "holds large amounts back for some time" in reply and "do not confirm the refund again" in reply
     assert not INTERNAL.search(reply)
 
 
@@ -265,15 +265,15 @@ NEXT_STEPS = {
     0: "nothing was taken, and you can send again",
     1: "There is nothing you need to do",
     2: "There is nothing to refund",
-    3: "is being checked by the bridge",
+    3: "The bridge is checking it",
     4: "is about to be paid out",
     5: "is complete: it was paid out",
     6: "request the refund",
     7: "its refund on Ethereum is being prepared",
     8: "confirm the refund",
-    9: "The refund of your transfer is on its way",
+    9: "The transaction of your refund is on",
     10: "was refunded on",
-    11: "large payouts are held back for some time",
+    11: "holds large payouts back for some time",
 }
 """What the reply says, by status."""
 

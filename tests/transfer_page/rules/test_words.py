@@ -40,7 +40,7 @@ def test_every_status_has_plain_words(status: Status, reason: XferStatus, known:
     assert not explanation.headline.endswith(".")
     assert explanation.text == f"{explanation.now} {explanation.next}"
     assert explanation.now.endswith(".") and explanation.next.endswith(".")
-    why = REFUSED_BECAUSE.get(reason, REFUSED).partition("because")[2]
+    why = REFUSED_BECAUSE.get(reason, REFUSED).partition("%(transfer)s")[2]
     assert (why in explanation.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
 
 
@@ -54,7 +54,7 @@ def test_statuses_and_reasons_differ() -> None:
 
 def test_explanation_has_known_facts() -> None:
     submitting = replace(KNOWN, status=Status.TRANSFER_SUBMITTING)
-    assert "25 USDT from Ethereum to BNB Chain has been received" in explain(submitting).now
+    assert "25 USDT from Ethereum to BNB Chain is in a block on Ethereum" in explain(submitting).now
     assert "(12 blocks)" in explain(submitting).now
     assert "was announced" in explain(replace(submitting, in_a_block=False)).now
     completed = explain(replace(KNOWN, status=Status.TRANSFER_COMPLETED))
