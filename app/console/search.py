@@ -217,8 +217,9 @@ def _by_account(
     page = list_transfers(database, snapshots, TransferFilters(account=account), size=MOST_FOUND)
     if not page.transfers:
         return None
-    many = "the last changed of many transfers" if page.next_page else _counted(len(page.transfers))
-    message = f"This is an account. It sent or received {many}."
+    count = _counted(len(page.transfers))
+    more = " Here are those that changed last." if page.next_page else ""
+    message = f"This is an account. It sent or received {'more than ' if more else ''}{count}.{more}"
     return SearchResult(text, Found.ACCOUNT, page.transfers, message, account, page.next_page)
 
 
