@@ -174,7 +174,7 @@ def verify(
     noted = _heads([*heads, *logged, *anchored])
     found = verify_audit(current(Database), current(AuditKeys), noted, archives)
     if found.fault is not None:
-        raise Refusal(f"{found.fault} (valid up to {found.head}); see docs/audit.md")
+        raise Refusal(f"{found.fault} (valid up to {found.head}); see docs/audit.md#broken")
     say(f"verified records: {found.count}; head {found.head}")
     if found.archived:
         say(f"records 1 to {found.archived} are archived: --archive verifies them, too")

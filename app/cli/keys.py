@@ -191,7 +191,8 @@ def revoke_ingest_token(name: str, key_id: str | None) -> None:
         raise Refusal(f"{refused}: flask --app wsgi ingest-tokens list") from None
     except CredentialRefused as refused:
         raise Refusal(str(refused)) from None
-    say(f"{name} was revoked at {time(revoked_at)}")
+    revoked = name if key_id is None else f"{name} (key ID {key_id})"
+    say(f"{revoked} was revoked at {time(revoked_at)}")
 
 
 def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ def test_broken_link_ends_verification(app: Flask, database: Database) -> None:
     broken = run(app, "audit", "verify")
     assert (broken.exit_code, broken.stdout) == (1, "")
     assert broken.stderr.startswith("Error: record 2 does not match")
+    assert broken.stderr.endswith("see docs/audit.md#broken\n")
     assert len(broken.stderr.splitlines()) == 1
 
 

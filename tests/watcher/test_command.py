@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from click.testing import Result
@@ -18,12 +19,15 @@ from app.network.document import import_within, read_document
 from app.values.identifiers import BlockNumber
 from app.watcher.rules.steps import ChainReadings
 from tests.applications import OpenApp
+from tests.site.snippets import ROOT
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import CHAIN, FakeTime, send
 from tests.watcher.processes import document
 
 pytestmark = pytest.mark.one_database
+
+PRINTING = ("app/watcher", "app/cli")
 
 
 def run(open_app: OpenApp, urls: dict[str, str], *options: str, **watching: object) -> Result:
@@ -140,3 +144,15 @@ def test_progress_line_ends_with_backfill() -> None:
     assert done_of(task) is None  # type: ignore[arg-type]
     progress.show({CHAIN: task})  # type: ignore[dict-item]
     assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_page_quotes_messages_as_they_are_printed() -> None:
+    """What somebody sees at night is in the table of docs/chains.md, word for word; … stands for values."""
+    page = (ROOT / "docs/chains.md").read_text("utf-8")
+    table = page.partition("| you see | do |\n")[2].partition("\n\n")[0]
+    quoted = [text for row in table.splitlines() for text in re.findall(r"\*([^*]+)\*", row.split(" | ")[0])]
+    assert len(quoted) > 9  # or the table was not found
+    files = [file for place in PRINTING for file in (ROOT / place).rglob("*.py")]
+    code = "\n".join(file.read_text("utf-8") for file in files)
+    parts = [part.strip(" :,") for text in quoted for part in re.sub(r"\[|\]\([^)]*\)", "", text).split("…")]
+    assert [part for part in parts if part not in code] == []
