@@ -1,4 +1,4 @@
-"""Every reference leads somewhere: links, anchors, names of modules, and the rooms of docs/layout.md.
+"""Every reference leads somewhere: links, anchors, names in modules, and the packages of docs/layout.md.
 
 Pages are read whole, Python files by their comments and docstrings. ``dead_references(root)`` finds what
 is not there; violations planted in a small tree prove that it finds each kind.
@@ -35,6 +35,7 @@ DOTTED = re.compile(
     r"(?<![\w./:@-])(?!app\.kubernetes\.io/)((?:app|bench|scripts|tests)(?:\.[A-Za-z_]\w*)+)(?![\w/(])"
 )
 MODULE = re.compile(r"(?<![\w./*{-])(\w+\.py)\b")
+MEMBER = re.compile(r"`(\w+)(?:\(\))?`{1,2} (?:in|of) `{1,2}([\w/-]+\.py)`")
 ROW = re.compile(r"^\| `(app/\w[\w/]*?)/?` \|", re.MULTILINE)
 
 
@@ -54,7 +55,7 @@ class Tree:
         return {path.name for path in self.files if path.suffix == ".py"}
 
     @cached_property
-    def rooms(self) -> set[str]:
+    def packages(self) -> set[str]:
         """Folders of the application that hold Python modules."""
         found = {path.parent for path in self.files if path.suffix == ".py"}
         return {
@@ -64,7 +65,7 @@ class Tree:
     @cached_property
     def path(self) -> re.Pattern[str]:
         """A path from the root, or from app/ as ``latency/services``."""
-        inner = {room.split("/")[1] for room in self.rooms}
+        inner = {package.split("/")[1] for package in self.packages}
         return re.compile(rf"(?<![\w./%-])(?:{'|'.join([TOP, *sorted(inner)])})/[\w*][\w./*-]*")
 
     def has(self, path: str) -> bool:
@@ -111,7 +112,7 @@ def dead_references(root: Path) -> list[str]:
             continue  # nothing in its comments either, which take ten times as long to find
         for number, line in said_in(path):
             found += [f"{name}:{number}: {fault}" for fault in faults(tree, path, line)]
-    return [*found, *unnamed_rooms(tree)]
+    return [*found, *unnamed_packages(tree)]
 
 
 def said_in(path: Path) -> Iterator[tuple[int, str]]:
@@ -153,6 +154,9 @@ def faults(tree: Tree, path: Path, line: str) -> Iterator[str]:
     for dotted in DOTTED.findall(line):
         if not tree.defines(dotted):
             yield f"there is no {dotted}"
+    for member, module in MEMBER.findall(line):
+        if (tree.root / module).exists() and member not in defined_in(tree.root / module):
+            yield f"there is no {member} in {module}"
     for module in MODULE.findall(tree.path.sub("", line)):
         if module not in tree.modules:
             yield f"no module is called {module}"
@@ -184,17 +188,17 @@ def anchors_of(page: Path) -> set[str]:
     return {*ANCHOR.findall(text), *headings}
 
 
-def unnamed_rooms(tree: Tree) -> Iterator[str]:
-    """Rooms of the application without a line in the layout, with two, or with a line but not there."""
+def unnamed_packages(tree: Tree) -> Iterator[str]:
+    """Packages of the application without a line in the layout, with two, or with a line but not there."""
     layout = tree.root / "docs" / "layout.md"
     named = ROW.findall(layout.read_text()) if layout.exists() else []
-    rooms = {room for room in tree.rooms if room.count("/") == 1}
-    for room in sorted(rooms - set(named)):
-        yield f"docs/layout.md: {room}/ has no line in the table of rooms"
-    for room in sorted(set(named) - rooms):
-        yield f"docs/layout.md: there is no room {room}/"
-    for room in sorted({room for room in named if named.count(room) > 1}):
-        yield f"docs/layout.md: {room}/ has more than one line"
+    packages = {package for package in tree.packages if package.count("/") == 1}
+    for package in sorted(packages - set(named)):
+        yield f"docs/layout.md: {package}/ has no line in the table of packages"
+    for package in sorted(set(named) - packages):
+        yield f"docs/layout.md: there is no package {package}/"
+    for package in sorted({package for package in named if named.count(package) > 1}):
+        yield f"docs/layout.md: {package}/ has more than one line"
 
 
 def test_no_reference_is_dead() -> None:
@@ -228,7 +232,7 @@ def test_interface_leads_to_every_rule() -> None:
 
 
 LIVE = {
-    "app/__init__.py": '"""Put together; see docs/layout.md#rooms."""\n',
+    "app/__init__.py": '"""Put together; see docs/layout.md#packages."""\n',
     "app/values/__init__.py": '"""Pure."""\n',
     "app/values/codes.py": '"""See docs/interface.md#errors. For ``app.transfers.rules.status.answer``."""\n',
     "app/transfers/__init__.py": "",
@@ -238,11 +242,14 @@ LIVE = {
     ),
     "tests/test_it.py": "PATHS = ['transfers/none.py', 'app.none.x']\n",
     "docs/layout.md": (
-        "# Layout\n\n## Rooms\n| room |\n| `app/values/` | x |\n| `app/transfers/` | x |\n\n"
-        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`transfers/rules/status`\n"
+        "# Layout\n\n## Packages\n| package |\n| `app/values/` | x |\n| `app/transfers/` | x |\n\n"
+        "[errors](interface.md#errors) [here](#packages) [out](https://example.org/app/x.md#y)\n`transfers/rules/status`\n"
     ),
     "docs/interface.md": '<a id="errors"></a>\n## The errors\nAsk POST /admin/none or `admin/`.\n',
-    "README.md": "[layout](docs/layout.md) and `app/values`, `transfers/rules/status.py`.\n",
+    "README.md": (
+        "[layout](docs/layout.md) and `app/values`, `transfers/rules/status.py`.\n"
+        "`answer()` in `app/transfers/rules/status.py`.\n"
+    ),
 }
 """A small repository in which every reference leads somewhere."""
 
@@ -261,6 +268,11 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
         ("docs/new.md", "![x](images/none.png)\n", "there is no images/none.png"),
         ("docs/new.md", "All of `app/cellar/`.\n", "there is no app/cellar"),
         (
+            "docs/new.md",
+            "`gone` of `app/transfers/rules/status.py`.\n",
+            "there is no gone in app/transfers/rules/status.py",
+        ),
+        (
             "app/values/new.py",
             '"""One.\n\nSee transfers/none.py\n"""\n',
             "new.py:3: there is no transfers/none.py",
@@ -268,7 +280,7 @@ def test_complete_references_find_nothing(tmp_path: Path) -> None:
         ("app/values/new.py", "X = 1\n" + '"""In ``none.py``."""\n', "new.py:2: no module is called none.py"),
         ("app/values/new.py", "# app.transfers.none.answer\n", "there is no app.transfers.none.answer"),
         ("app/cellar/wine.py", "", "app/cellar/ has no line"),
-        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/attic/` | x |\n", "there is no room app/attic/"),
+        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/attic/` | x |\n", "no package app/attic/"),
     ],
 )
 def test_a_dead_reference_is_found(tmp_path: Path, path: str, text: str, fault: str) -> None:

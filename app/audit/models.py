@@ -1,4 +1,4 @@
-"""What operators did. Rows are added, never changed or deleted."""
+"""What operators did. Rows are added, never changed. Only ``audit archive`` deletes any, the oldest ones."""
 
 from __future__ import annotations
 

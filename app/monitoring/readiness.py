@@ -150,10 +150,10 @@ class StaleFeed(Struct, frozen=True):
     def words(self, now: datetime) -> str:
         """The fault in words, for the operator's log."""
         if self.newest_at is None:
-            return f"chain {self.chain_id} has reported no event yet"
+            return f"no event of chain {self.chain_id} was reported yet"
         age = span_in_words(now - self.newest_at)
-        limit = self.max_age_seconds
-        return f"the newest event of chain {self.chain_id} is {age} old, the limit is {limit} s"
+        limit = f"FEED_MAX_AGE_SECONDS allows {self.max_age_seconds} s"
+        return f"the newest event of chain {self.chain_id} is {age} old, {limit}"
 
 
 class FeedAges:
@@ -199,7 +199,7 @@ class FeedAges:
             if feed.chain_id not in self._reported:
                 _log.warning("feed: %s", feed.words(now))
         for chain_id in sorted(self._reported - stale):
-            _log.info("feed: chain %d reports new events again", chain_id)
+            _log.info("feed: chain %d has new events again", chain_id)
         self._reported = stale
 
 

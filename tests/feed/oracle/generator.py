@@ -31,6 +31,7 @@ OPTIONAL: Final = {
     "transfer.released": {"amount", *ON_CHAIN},
     "refund.delayed": {"tx_hash", *ON_CHAIN},
     "refund.completed": {"tx_hash", *ON_CHAIN},
+    "chain.head": set[str](),
 }
 """Fields that a report may lack. Of a chain's own events these are the places in a block."""
 PROVING: Final = {"nonce", "token", "contract"}
@@ -122,7 +123,7 @@ class Generator:
         return respelled(reported, rng) if rng.random() < 0.3 else reported
 
     def _of_chains(self) -> list[Line]:
-        """Rotations, liquidity and withdraw ids."""
+        """Rotations, liquidity, withdraw ids and heads."""
         rng = self.rng
         lines: list[Line] = []
         for n in range(rng.choice([0, 0, 1, 2, 3])):
@@ -163,6 +164,9 @@ class Generator:
             else:
                 more = {"withdraw_id": used} if what == "liquidity.withdrawn" and rng.random() < 0.5 else {}
                 lines.append(line | {"symbol": "USDT", "amount": "7000"} | more)
+        for n in range(rng.choice([0, 0, 1, 2])):
+            head = {"id": f"head {n}", "type": "chain.head", "at": NOW.isoformat(), "block": 60 + n}
+            lines.append(head | {"chain_id": rng.choice([1, 2, 3])})
         return lines
 
     # What happens to a feed.

@@ -87,12 +87,12 @@ def test_stopped_chain_may_be_silent(open_app: OpenApp, clock: MovableClock) -> 
 def test_stale_feed_fails_where_configured(open_app: OpenApp, clock: MovableClock) -> None:
     client = open_with(open_app, clock, "fail").test_client()
     message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
-    assert message == "feed: chain 1 has reported no event yet (1 more like it)"
+    assert message == "feed: no event of chain 1 was reported yet (1 more like it)"
     report_heads(client, clock, 1, 2)
     assert client.get("/readyz").status_code == 200
     clock.forward(minutes=2)
     message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
-    assert message == "feed: the newest event of chain 2 is 2 min old, the limit is 60 s"
+    assert message == "feed: the newest event of chain 2 is 2 min old, FEED_MAX_AGE_SECONDS allows 60 s"
     assert client.get("/healthz").status_code == 200
 
 
@@ -109,8 +109,8 @@ def test_change_is_logged_once(
     for _ in range(3):
         assert stale(client) == {}
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "feed: the newest event of chain 2 is 1 min 30 s old, the limit is 60 s"),
-        ("INFO", "feed: chain 2 reports new events again"),
+        ("WARNING", "feed: the newest event of chain 2 is 1 min 30 s old, FEED_MAX_AGE_SECONDS allows 60 s"),
+        ("INFO", "feed: chain 2 has new events again"),
     ]
 
 
