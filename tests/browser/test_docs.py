@@ -251,6 +251,18 @@ def test_phone_has_navigation(visit: Visit) -> None:
     page.wait_for_url("**/docs/quick-start/")
 
 
+def test_tabs_stay_in_their_frame(visit: Visit) -> None:
+    page = visit.open("/docs/quick-start/")
+    for size in (PHONE, LARGE):
+        page.set_viewport_size(size)
+        frame = page.locator(".tabbed-set").first.bounding_box()
+        tabs = page.locator(".tabbed-labels").first.bounding_box()
+        assert frame
+        assert tabs
+        assert frame["x"] <= tabs["x"]
+        assert tabs["x"] + tabs["width"] <= frame["x"] + frame["width"]
+
+
 @pytest.mark.parametrize(
     "path",
     [
