@@ -234,6 +234,8 @@ def test_front_page_leads_on(visit: Visit) -> None:
             assert box
             assert box["width"] > size["width"] / 8
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.evaluate("scrollTo(0, 0)")
+        expect(page.get_by_role("link", name="the quick start")).to_be_in_viewport()
     for name in ("I use it", "I operate it", "I maintain it"):
         expect(page.get_by_role("heading", name=name)).to_be_in_viewport()
 
