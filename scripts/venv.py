@@ -204,8 +204,13 @@ def attempt(command: Sequence[str], progress: Progress) -> str | None:
                 process.wait(TICK_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                progress.show(last_lines(printed, 1).strip())
+                progress.show(now_done(last_lines(printed, 1).strip()))
         return last_lines(printed, REASON_LINES) or "no reason given" if process.returncode else None
+
+
+def now_done(line: str) -> str:
+    """What a program does after its last line: uv compiles what it installed, and prints nothing."""
+    return f"{line}, compiling them" if line.startswith("Installed ") else line
 
 
 def last_lines(printed: IO[str], most: int) -> str:

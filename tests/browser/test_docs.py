@@ -234,6 +234,8 @@ def test_front_page_leads_on(visit: Visit) -> None:
             assert box
             assert box["width"] > size["width"] / 8
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.evaluate("scrollTo(0, 0)")
+        expect(page.get_by_role("link", name="the quick start")).to_be_in_viewport()
     for name in ("I use it", "I operate it", "I maintain it"):
         expect(page.get_by_role("heading", name=name)).to_be_in_viewport()
 
@@ -249,6 +251,18 @@ def test_phone_has_navigation(visit: Visit) -> None:
     expect(link.last).to_be_in_viewport()
     link.last.click()
     page.wait_for_url("**/docs/quick-start/")
+
+
+def test_tabs_stay_in_their_frame(visit: Visit) -> None:
+    page = visit.open("/docs/quick-start/")
+    for size in (PHONE, LARGE):
+        page.set_viewport_size(size)
+        frame = page.locator(".tabbed-set").first.bounding_box()
+        tabs = page.locator(".tabbed-labels").first.bounding_box()
+        assert frame
+        assert tabs
+        assert frame["x"] <= tabs["x"]
+        assert tabs["x"] + tabs["width"] <= frame["x"] + frame["width"]
 
 
 @pytest.mark.parametrize(

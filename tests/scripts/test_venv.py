@@ -236,6 +236,25 @@ def test_long_progress_ends_after_a_word(line: str, most: int, shown: str) -> No
     assert venv.fitted(line, most) == shown
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("Prepared 2 packages in 1ms", "Prepared 2 packages in 1ms"),
+        ("Installed 2 packages in 1ms", "Installed 2 packages in 1ms, compiling them"),
+    ],
+)
+def test_silent_compiling_is_shown(line: str, shown: str) -> None:
+    program = f"import time; print({line!r}, flush=True); time.sleep(1)"
+    told: list[str] = []
+
+    class Told(venv.Progress):
+        def show(self, detail: str = "") -> None:
+            told.append(detail)
+
+    assert venv.attempt([sys.executable, "-c", program], Told("Installing")) is None
+    assert told[-1] == shown
+
+
 @pytest.mark.parametrize(("then", "code"), [((), 128 + signal.SIGTERM), (("then", "-c", "print(7)"), 0)])
 def test_ended_installation_leaves_nothing(checkout: Path, then: tuple[str, ...], code: int) -> None:
     """What follows is not begun, and ends as it would."""
