@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:c002d02d3bc17bf390db453b5e1775e18b9d5d0b26de1cc84269205d2df8e005. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:87fa789075c1d876fdc3fb2d9035935806dbfd7c0d40ce370b34453ae92f23dd. Do not edit."""
 
 from __future__ import annotations
 
