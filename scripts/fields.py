@@ -78,7 +78,7 @@ class _Tables:
         found: list[str] = []
         left = list(shapes)
         while left:
-            new = [name for name in _references(left.pop(0)) if name not in found]
+            new = [name for name in dict.fromkeys(_references(left.pop(0))) if name not in found]
             found += new
             left += map(self._schema, new)
         return found

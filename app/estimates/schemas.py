@@ -171,7 +171,7 @@ class SendQuery(EstimateQuery):
     )
     nonce = Nonce(
         metadata=describe(
-            "Number up to 2^64-1. Omitted, a random one.",
+            "Number up to 2^64-1. Omitted, a random one, which only `data` has.",
             "1764504000000",
             pattern="^[0-9]{1,20}$",
         )

@@ -58,7 +58,7 @@ class WebhookBody(Question):
 class WebhookQuery(Question):
     """Parameters of removing a webhook."""
 
-    id = BoundedText(64, required=True, metadata=describe("The webhook's id.", _ID))
+    id = BoundedText(64, required=True, metadata=describe("Id of the webhook to remove.", _ID))
 
 
 class Webhook(Shape):

@@ -70,9 +70,10 @@ REFUSED = {
 }
 
 EXAMPLE = block_of("docs/grpc-web.md", "const { WebPromiseClient }")
-PRINTED = block_of("docs/grpc-web.md", "{ receive:")
+PRINTED = block_of("docs/grpc-web.md", "3945")
+CONNECT = block_of("docs/grpc-web.md", "import { createClient }")
 WITH_KEY = block_of("docs/api-keys.md", "const answer = await client.")
-RUN = [EXAMPLE, PRINTED, WITH_KEY]
+RUN = [EXAMPLE, PRINTED, CONNECT, WITH_KEY]
 UNAUTHENTICATED = 16
 """The status of gRPC."""
 
@@ -166,6 +167,13 @@ def test_documented_example_runs_in_node(base: str) -> None:
     """Unchanged but for the line that Node needs, and the address."""
     source = 'globalThis.XMLHttpRequest = require("xhr2");\n' + EXAMPLE.code.replace(BASE, base)
     assert run(node(), "-", cwd=workshop(), input=source) == f"{PRINTED.code}\n"
+
+
+def test_documented_example_of_connect_runs_in_node(base: str) -> None:
+    """Unchanged but for the folder of the messages, and the address."""
+    source = CONNECT.code.replace(BASE, base).replace("./gateway_pb.js", "./generated/gateway_pb.js")
+    (comment,) = re.findall(r"// (.*)$", source, re.MULTILINE)
+    assert run(node(), "--input-type=module", "-", cwd=workshop(), input=source) == f"{comment}\n"
 
 
 def test_documented_example_sends_a_key(base: str) -> None:

@@ -25,6 +25,12 @@ def test_every_operation_has_its_fields() -> None:
 
 
 @pytest.mark.parametrize("path", MADE, ids=lambda path: path.stem)
+def test_no_page_lists_an_object_twice(path: Path) -> None:
+    heads = re.findall(r"^\| (.+) \| type \| \|$", MADE[path], re.MULTILINE)
+    assert len(heads) == len(set(heads))
+
+
+@pytest.mark.parametrize("path", MADE, ids=lambda path: path.stem)
 def test_site_shows_fields_where_the_page_links_them(path: Path) -> None:
     library = Library(ROOT, OTHERS)
     source = f"docs/api/{path.name}"

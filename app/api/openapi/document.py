@@ -57,7 +57,8 @@ def catalogue() -> str:
             codes_table(),
             "## Reasons",
             "Each reason has its cause, what to do and, as a quotation, a text for users. If `msg` names an "
-            "amount, add\nit in whole tokens.",
+            "amount, add\nit in whole tokens. Programs read it from "
+            "[explainEstimate](api/explainEstimate.md).",
             "### Answers: HTTP 200",
             "The code is 500 if the section names no other.",
             *map(_section, answered),

@@ -75,7 +75,7 @@ class HistoryQuery(Question):
         64,
         load_default=0,
         metadata=describe(
-            f"At most {MAX_PAGE}; 0 gives an empty list.",
+            f"More than {MAX_PAGE} count as {MAX_PAGE}. Omitted or 0, the list is empty.",
             10,
         ),
     )
@@ -105,7 +105,7 @@ class AnyHistoryQuery(HistoryQuery):
 
 
 class TransferInfo(Shape):
-    chain = fields.Nested(Chain, metadata=describe("As in the transfer configs."))
+    chain = fields.Nested(Chain, metadata=describe("A `ChainConfig` up to `suggested_gas_cost`."))
     token = fields.Nested(Token, metadata=describe("As in the transfer configs."))
     amount = fields.String(metadata=describe("In the token's smallest unit.", "1000000"))
 

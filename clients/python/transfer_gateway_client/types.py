@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:780fa3cce79e12d9b8d734e4799a647db29e0ae3c567e0f389344e249227c46d. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:5258ac8b0846b6b6128567b89e0068809eda034c115f73e0bd5543b539eb0535. Do not edit."""
 
 from __future__ import annotations
 
