@@ -251,11 +251,11 @@ def test_row_shows_its_proposed_change(app: Flask, first: Visitor) -> None:
     )
     assert marked == ["1"]
     assert "operator@example.org proposed a change here" in second.get("/admin/chains/1").text
-    assert "has proposed a change" not in second.get("/admin/chains/10").text
+    assert "proposed a change here" not in second.get("/admin/chains/10").text
     assert '<a href="/admin/proposals/2">' in second.get("/admin/routes/1").text, "also with others"
     second.post(f"{PAGE}/approve")
     assert "change proposed" not in second.get("/admin/chains/").text
-    assert "has proposed a change" not in second.get("/admin/chains/1").text
+    assert "proposed a change here" not in second.get("/admin/chains/1").text
 
 
 CONFIRMED = {"change_reason": WHY, "confirm": "1"}

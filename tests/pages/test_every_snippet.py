@@ -49,6 +49,10 @@ NOT_RUN: Final = {
     ("README.md", "make run "): "installs and tests everything; tests/scripts runs what both begin with",
     ("docs/quick-start.md", "make run"): "installs everything; tests/scripts runs what it does then",
     ("docs/refund-guide.md", "make demo "): "waits for somebody; tests/clients claims by the same snippet",
+    (
+        "docs/grpc-web.md",
+        "npm install ",
+    ): "gets the newest packages; tests/grpcweb generates with pinned ones",
     ("docs/grpc-web.md", "protoc "): "its plugins download programs when npm installs them",
     ("docs/interface/contracts.md", "domain = "): "a formula; tests/refunds computes it",
     ("docs/operations.md", "apt-get install -y --no-install-recommends git"): "needs a fresh Debian",

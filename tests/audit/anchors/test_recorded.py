@@ -89,12 +89,12 @@ def test_change_succeeds_without_noting_head(
 ) -> None:
     monkeypatch.setattr("app.audit.anchors.RETRY_SECONDS", 1)
     visitor = signed_in(anchored, Role.VIEWER)
-    assert "could not be noted" not in visitor.get("/admin/audit/").text
+    assert "could not write the newest head" not in visitor.get("/admin/audit/").text
     heads.unlink()
     heads.mkdir()
     write(anchored, 1)
     page = visitor.get("/admin/audit/").text
-    assert "could not be noted" in page
+    assert "could not write the newest head" in page
     assert "Is a directory" in page
     assert verify_audit(*audited_of(anchored)).fault is None
     shutil.rmtree(heads)
@@ -102,7 +102,7 @@ def test_change_succeeds_without_noting_head(
     while part_of(anchored, AuditKeys).anchors.complaint():
         assert time.monotonic() < end
         time.sleep(0.01)
-    assert "could not be noted" not in visitor.get("/admin/audit/").text
+    assert "could not write the newest head" not in visitor.get("/admin/audit/").text
 
 
 def test_heads_by_webhook(anchored: Flask, tmp_path: Path) -> None:
