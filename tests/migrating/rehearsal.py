@@ -63,6 +63,9 @@ MOVING: Final = (
 MOVES: Final = {"as_of", "as_of_block", "read_to", "facts_age_seconds"}
 """Names whose values differ with time: how far the log is, how old facts are."""
 
+TEXTS: Final = {"words"}
+"""Names of texts for people, which a release may say otherwise (docs/releases.md#v2)."""
+
 
 class Release:
     """The code of a release, and what runs it."""
@@ -134,9 +137,11 @@ def differing(before: Mapping[Request, bytes], after: Mapping[Request, bytes]) -
 
 
 def _changes(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """The places of a JSON document that differ, but for ``MOVES``. What it has besides is no difference."""
+    """The places of a JSON document that differ, but for ``MOVES`` and ``TEXTS``. Further fields are no
+    difference.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
-        for name in old.keys() - MOVES:
+        for name in old.keys() - MOVES - TEXTS:
             if name in new:
                 yield from _changes(old[name], new[name], f"{path}/{name}")
             else:
