@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ from tests.deploy.files import ROOT, free_port
 from tests.deploy.nginx import OPERATORS, PUBLIC, install_busy, running
 from tests.load.requests import Request, status_requests
 from tests.load.served import GATEWAY, Served, serving
-from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answers_to
+from tests.migrating.callers import COMPLETED, Connection, Load, Receiver, answers_to, places_that_differ
 from tests.migrating.old_release import LOADED_PAIR, SEED, Seeded
 from tests.migrating.older import LAST_RELEASE, checked_out
 from tests.postgres import postgres_server
@@ -59,12 +59,6 @@ MOVING: Final = (
     "/v2/getRefundEvidence",
 )
 """Answers with a value of ``MOVES``, which differs with time."""
-
-MOVES: Final = {"as_of", "as_of_block", "read_to", "facts_age_seconds"}
-"""Names whose values differ with time: how far the log is, how old facts are."""
-
-TEXTS: Final = {"words"}
-"""Names of texts for people, which a release may say otherwise (docs/releases.md#v2)."""
 
 
 class Release:
@@ -130,27 +124,10 @@ def differing(before: Mapping[Request, bytes], after: Mapping[Request, bytes]) -
         new = after[request]
         changes = [f"status {old[:3]!r}, {new[:3]!r}"] if old[:3] != new[:3] else []
         if old != new:
-            changes += _changes(orjson.loads(old[4:]), orjson.loads(new[4:]))
+            changes += places_that_differ(orjson.loads(old[4:]), orjson.loads(new[4:]))
         if changes:
             found.append(f"{request.path} {request.body} {changes}")
     return found
-
-
-def _changes(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """The places of a JSON document that differ, but for ``MOVES`` and ``TEXTS``. Further fields are no
-    difference.
-    """
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name in old.keys() - MOVES - TEXTS:
-            if name in new:
-                yield from _changes(old[name], new[name], f"{path}/{name}")
-            else:
-                yield f"{path}/{name}: only before"
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for n, pair in enumerate(zip(old, new, strict=True)):
-            yield from _changes(*pair, f"{path}/{n}")
-    elif old != new:
-        yield f"{path}: {old!r}, {new!r}"
 
 
 def requests_of(seeded: Seeded) -> list[Request]:
