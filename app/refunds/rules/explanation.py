@@ -36,11 +36,11 @@ _PAUSED: Final = OwnReason("paused", "the contract is paused")
 _VOLUME_CAP: Final = OwnReason(
     "volume_cap",
     "the contract has paid its volume cap of the token in this epoch: send the call in a later epoch; "
-    "a refund above the cap waits until the cap is raised",
+    "a refund of more than the cap itself passes in none until the cap is raised",
 )
 _SUPPLY_CAP: Final = OwnReason(
     "supply_cap",
-    "the refund is minted and would exceed the supply cap that the token's contract sets for this bridge: "
+    "the refund is minted, and the token's contract sets a supply cap for this bridge that it would exceed: "
     "send the call when others have burned enough, or when the cap is raised",
 )
 _BALANCE: Final = OwnReason("balance", "the contract holds less of the token than the refund")

@@ -169,7 +169,7 @@ def test_refunds_that_wait_for_signatures(app: Flask, database: Database, snapsh
     assert (first.line.transfer_id, second.line.transfer_id) == (transfer_id(2), transfer_id(1))
     assert (second.refund.power_signed, second.refund.quorum) == (20, 67)
     assert len(second.refund.not_signed) == 3
-    assert first.refund.missing == ("no refund request is known yet: the validators are preparing it",)
+    assert first.refund.missing == ("no refund request is known yet: the validator network is preparing it",)
     feed(app, *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert [waiting.line.transfer_id for waiting in waiting_refunds(database, snapshots)] == [transfer_id(2)]
 

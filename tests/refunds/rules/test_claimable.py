@@ -195,7 +195,7 @@ def test_signature_before_request_is_not_provably_false():
     stranger = sign(ctx, wd_for(ctx), key("stranger"))
     assert signature_is_provably_false(ctx, [], stranger, SET) is None
     assert validate_refund(ctx, [], [stranger], SET).missing == (
-        "no refund request is known yet: the validators are preparing it",
+        "no refund request is known yet: the validator network is preparing it",
     )
 
 

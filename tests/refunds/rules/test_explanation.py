@@ -118,7 +118,7 @@ def test_proven_but_unclaimable_is_not_valid(status):
 
 def test_unknown_refund_shows_what_is_missing():
     shown = explained(RefundContext(transfer_id=TransferId(bytes(32))), [], [], None)
-    assert shown.missing == ("no refund request is known yet: the validators are preparing it",)
+    assert shown.missing == ("no refund request is known yet: the validator network is preparing it",)
     empty = {"valid", "proven", "missing", "transfer_id", "power_signed"}
     for field in fields(shown):
         if field.name not in empty:

@@ -241,7 +241,7 @@ def _missing(
 ) -> tuple[str, ...]:
     """Why the refund is not served, in words, given that it is not."""
     if foremost is None:
-        return ("no refund request is known yet: the validators are preparing it",)
+        return ("no refund request is known yet: the validator network is preparing it",)
     if at_quorum > 1:
         return (f"{at_quorum} different requests are signed by a quorum, so none of them is used",)
     if foremost.contradictions:
