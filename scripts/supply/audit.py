@@ -33,7 +33,7 @@ class Found:
 
     def __str__(self) -> str:
         if self.holes:
-            state = f"{len(self.holes)} known vulnerabilities\n  " + "\n  ".join(self.holes)
+            state = f"known vulnerabilities: {len(self.holes)}\n  " + "\n  ".join(self.holes)
         elif not self.looked_up:
             state = f"skipped: {self.why or 'the database of vulnerabilities does not respond'}"
         else:

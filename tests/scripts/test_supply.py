@@ -87,7 +87,7 @@ HOLE = {"id": "PYSEC-1", "fix_versions": ["2"], "aliases": [], "description": ""
 CLEAN = {"name": "one", "version": "1", "vulns": []}
 OPEN = {"name": "two", "version": "1", "vulns": [HOLE]}
 NONE = "no known vulnerability"
-FOUND = "1 known vulnerabilities\n  two 1: PYSEC-1, fixed in 2"
+FOUND = "known vulnerabilities: 1\n  two 1: PYSEC-1, fixed in 2"
 SKIPPED = {"name": "three", "skip_reason": "not found"}
 
 
@@ -129,7 +129,7 @@ def test_report_of_pip_audit(
                 "vulnerabilities": {"bad": {"range": "<2", "severity": "high"}},
                 "metadata": {"dependencies": {"total": 9}},
             },
-            "1 known vulnerabilities\n  bad <2: high",
+            "known vulnerabilities: 1\n  bad <2: high",
             1,
         ),
         ({"message": "request failed", "error": {}}, "skipped: no network", 2),

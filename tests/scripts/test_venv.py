@@ -245,14 +245,14 @@ def test_long_progress_ends_after_a_word(line: str, most: int, shown: str) -> No
 )
 def test_silent_compiling_is_shown(line: str, shown: str) -> None:
     program = f"import time; print({line!r}, flush=True); time.sleep(1)"
-    told: list[str] = []
+    details: list[str] = []
 
-    class Told(venv.Progress):
+    class Recorded(venv.Progress):
         def show(self, detail: str = "") -> None:
-            told.append(detail)
+            details.append(detail)
 
-    assert venv.attempt([sys.executable, "-c", program], Told("Installing")) is None
-    assert told[-1] == shown
+    assert venv.attempt([sys.executable, "-c", program], Recorded("Installing")) is None
+    assert details[-1] == shown
 
 
 @pytest.mark.parametrize(("then", "code"), [((), 128 + signal.SIGTERM), (("then", "-c", "print(7)"), 0)])
