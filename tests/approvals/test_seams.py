@@ -110,7 +110,7 @@ def test_replacement_needs_an_existing_token(
         lambda: preview_proposal(database, two_persons, stored(database, saved.proposal_id or 0)),
         lambda: approve(*audited, saved.proposal_id or 0, actor=BOB),
     ):
-        with pytest.raises(ProposalRefused, match="no valid token"):
+        with pytest.raises(ProposalRefused, match="no token relayer to replace"):
             step()
 
 

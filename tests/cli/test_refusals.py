@@ -73,7 +73,7 @@ REFUSED: Final = {
     "ingest-tokens create a --quota 1": ("quota", 1),
     "ingest-tokens create a --expires soon": ("--expires", 2),
     "ingest-tokens create a --expires 2000-01-31T12:00:00Z": ("expiry", 1),
-    "ingest-tokens rotate nobody": ("no valid token nobody", 1),
+    "ingest-tokens rotate nobody": ("no token nobody to replace", 1),
     "ingest-tokens revoke nobody": ("no token nobody", 1),
     "network import": ("FILE", 2),
     "network import FILE": ("the document is not JSON", 1),

@@ -220,22 +220,20 @@ def _require_place(connection: Connection, database: Database, command: str, nam
 
 
 def _replaceable(connection: Connection, database: Database, name: str) -> Row[*tuple[Any, ...]]:
-    """The one valid token of the reporter, which a second one may replace. Raises CredentialRefused where it
-    has no valid token, or two already.
+    """The token of the reporter that a second one may replace: the valid one, else the last expired one.
+
+    :raises CredentialRefused: every token of the reporter was revoked, or two are valid already.
     """
-    valid = [
-        row
-        for row in credentials_named(connection, TOKENS.model, name)
-        if state_of(row, database.clock()) is CredentialState.VALID
-    ]
-    if not valid:
-        raise CredentialRefused(f"there is no valid token {name} to replace; add one with a new name")
+    stored = [row for row in credentials_named(connection, TOKENS.model, name) if row.revoked_at is None]
+    valid = [row for row in stored if state_of(row, database.clock()) is CredentialState.VALID]
+    if not stored:
+        raise CredentialRefused(f"there is no token {name} to replace; add one with a new name")
     if len(valid) >= MOST_VALID_TOKENS:
         raise CredentialRefused(
             f"{name} already has {MOST_VALID_TOKENS} valid tokens; revoke the older one first, "
             f"{valid[0].key_id}"
         )
-    return valid[-1]
+    return (valid or stored)[-1]
 
 
 def _limit_fault(rate_limit: str) -> str | None:

@@ -294,7 +294,7 @@ class TestRotation:
         with pytest.raises(CredentialRefused, match="already has 2 valid tokens"):
             issue(*editing, second_token("relayer-1"), actor=TESTER)
         revoke_token(*audited, environment_tokens, "relayer-1", actor=TESTER)
-        with pytest.raises(CredentialRefused, match="no valid token relayer-1 to replace"):
+        with pytest.raises(CredentialRefused, match="no token relayer-1 to replace"):
             issue(*editing, second_token("relayer-1"), actor=TESTER)
         with pytest.raises(CredentialRefused, match="is already used, or was used before"):
             issue(*editing, new_token("relayer-1"), actor=TESTER)
@@ -312,6 +312,18 @@ class TestRotation:
         set_clock(13.9)
         assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
         set_clock(14)
+        assert post(client, heads(1, 1), token).status_code == 401
+
+    def test_expired_token_is_replaced(
+        self, app: Flask, client: FlaskClient, editing: Editing, set_clock: Callable[[float], None]
+    ) -> None:
+        nine_seconds = TokenTerms(expires_at=NOW + timedelta(seconds=9))
+        issue(*editing, new_token("r", ["chain.head"], [1], terms=nine_seconds), actor=TESTER)
+        set_clock(20)
+        token = issue(*editing_of(app), second_token("r"), actor=TESTER).text
+        assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
+        assert verdict(post(client, [event("chain.head", chain_id=2, block=1)], token))["refused"]
+        set_clock(29)
         assert post(client, heads(1, 1), token).status_code == 401
 
 
