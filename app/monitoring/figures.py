@@ -78,16 +78,15 @@ class ChainLag(Struct, frozen=True):
 
 
 def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> Mapping[str, float]:
-    """Seconds since the last accepted event, for each reporter with a valid token."""
+    """Seconds since the last accepted event, for each reporter with a token that is not revoked.
+
+    Those whose token has expired count, too: nobody may have noticed that they fell silent.
+    """
     now, ages = database.clock(), {}
     with reading(database.reads) as connection:
         tokens = every_credential(connection, IngestToken)
-        valid = {
-            row.name
-            for row in tokens
-            if row.revoked_at is None and (row.expires_at is None or row.expires_at > now)
-        }
-        names = valid | {token.name for token in environment_tokens}
+        stored = {row.name for row in tokens if row.revoked_at is None}
+        names = stored | {token.name for token in environment_tokens}
         for name in sorted(names)[:MOST_REPORTERS]:
             row = last_accepted(connection, name)
             ages[name] = _age(now, None if row is None else row.received_at)

@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from sqlalchemy import insert, select, update
 
+from app.credentials.models import IngestToken
 from app.credentials.rules.ingest_token import EnvironmentTokens
 from app.db.database import Database
 from app.db.engine import writing
@@ -154,6 +155,25 @@ def test_reporter_age_counts_from_accepted_event(
         )
     found = read(sandbox, monkeypatch, now)
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
+
+
+def test_reporter_ages_until_its_token_is_revoked(
+    sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = database.clock()
+    token = {"digest": bytes(32), "created_at": now}
+    times = {
+        "valid": {},
+        "expired": {"expires_at": now - timedelta(days=1)},
+        "revoked": {"revoked_at": now - timedelta(days=1)},
+    }
+    with writing(database.engine) as connection:
+        for number, (name, ends) in enumerate(times.items()):
+            row = token | ends | {"name": name, "key_id": f"{number:016x}"}
+            connection.execute(insert(IngestToken).values(row))
+    found = read(sandbox, monkeypatch, now)
+    ages = {name: value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") for name in times}
+    assert ages == {"valid": math.inf, "expired": math.inf, "revoked": None}
 
 
 def test_old_transfers_count_as_stuck(
