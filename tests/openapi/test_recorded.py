@@ -1,4 +1,5 @@
-"""Every recorded answer fits the document: it announces the status, and the body has the schema of it.
+"""Every recorded answer and published change fits the document: it announces the status, and the body has the
+schema of it.
 
 ``test_schemathesis.py`` sends requests of any kind to a real server, as a slow test.
 """
@@ -7,11 +8,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from openapi_schema_validator import OAS31Validator
 
 from app.api.docs.views import document_bytes
+from app.transfers.rules.published_changes import StatusChange
+from app.values.codes import TransferHistoryStatus, XferStatus
+from app.values.identifiers import TransferId
 from tests.contract.recorded_answers import RECORDED
 
 JSON = "application/json"
@@ -38,6 +44,27 @@ def test_recorded_answers_fit_the_document() -> None:
         wrong += [f"{request}: {each.json_path} {each.message[:200]}" for each in found]
     assert wrong == []
     assert compared.total() >= NEEDED
+
+
+@pytest.mark.parametrize("taken_back", [False, True])
+def test_published_changes_fit_the_document(taken_back: bool) -> None:
+    document = json.loads(document_bytes(compat_clients=True, waiting=True, sandbox=False))
+    change = StatusChange(
+        transfer_id=TransferId(bytes(32)),
+        seq=2**40,
+        status=TransferHistoryStatus.TRANSFER_TO_BE_REFUNDED,
+        previous_status=TransferHistoryStatus.TRANSFER_UNKNOWN,
+        refund_reason=XferStatus.BAD_SLIPPAGE,
+        taken_back=taken_back,
+    )
+    event = json.loads(json.dumps(change.event(datetime(2026, 11, 21, tzinfo=UTC))))
+    post = document["webhooks"][event["type"]]["post"]
+    schema = post["requestBody"]["content"][JSON]["schema"] | {"components": document["components"]}
+    assert list(OAS31Validator(schema).iter_errors(event)) == []
+    shapes = document["components"]["schemas"]
+    assert event.keys() == set(shapes["StatusChanged"]["required"])
+    always, every = set(shapes["StatusChange"]["required"]), set(shapes["StatusChange"]["properties"])
+    assert event["data"].keys() == (every if taken_back else always)
 
 
 def announced(operation: dict[str, Any], status: int) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from app.http.errors import HTTP_STATUS
 from app.http.public import PREFIX, SANDBOX_PREFIX
 from app.http.requests import SANDBOX, Operation, shape_of
 from app.http.schemas import MAX_INT64
+from app.transfers.rules.published_changes import STATUS_EVENT
+from app.transfers.schemas.published_changes import StatusChanged
 from app.values.codes import ErrCode, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.error_catalogue import CODE_CAUSES, ERRORS, NOTHING, ErrorKind, ErrorRow
@@ -228,6 +230,7 @@ def document(
     for name, header in HEADERS.items():
         spec.components.header(name, header)
     spec.components.schema("EstimateQuery", schema=estimate_query(compat_clients))
+    spec.components.schema(_component_name(StatusChanged), schema=StatusChanged)
     unserved = {"grpcweb"} | (set() if waiting else {"wait"}) | (set() if sandbox else {SANDBOX})
     shown = [operation for operation in OPERATIONS if operation.group not in unserved]
     for path, operations in groupby(shown, key=_path):
@@ -256,6 +259,12 @@ class _Plugin(MarshmallowPlugin):
     Converter = _Converter
 
 
+def _component_name(schema: type[Schema] | Schema | str) -> str:
+    """The schema's name; with ``COMPAT_CLIENTS`` the same as without, so that generated code is the same."""
+    kind = schema if isinstance(schema, type) else type(schema)
+    return kind.__name__.removeprefix("Compat")
+
+
 def _begun(sandbox: bool, below: str) -> APISpec:
     made_up = {"name": SANDBOX_TAG, "description": "Made-up transfers, for your tests."}
     return APISpec(
@@ -282,7 +291,35 @@ def _begun(sandbox: bool, below: str) -> APISpec:
         ],
         plugins=[_Plugin(schema_name_resolver=_component_name)],
         security=[{}, {_KEY: []}],
+        webhooks={STATUS_EVENT: {"post": _STATUS_WEBHOOK}},
     )
+
+
+_SIGNED: Final = {
+    "webhook-id": "The id of the event, the same at every attempt.",
+    "webhook-timestamp": "The time of this attempt, in seconds since 1970.",
+    "webhook-signature": "`v1,` and a signature in base64, as Standard Webhooks define it. For 24 hours "
+    "after a new secret there are two, separated by a space.",
+}
+_STATUS_WEBHOOK: Final = {
+    "operationId": "statusChanged",
+    "tags": ["Webhooks"],
+    "summary": "The status of a transfer changed.",
+    "description": "The gateway posts it to your server. Verify the signature over the bytes of the body. "
+    "Events may arrive again, and in any order. Answer 2xx to unknown types, too.",
+    "security": [],
+    "parameters": [
+        {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": what}
+        for name, what in _SIGNED.items()
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {JSON: {"schema": {"$ref": f"#/components/schemas/{_component_name(StatusChanged)}"}}},
+    },
+    "responses": {
+        "2XX": {"description": "Received. After any other answer the gateway posts it again later."}
+    },
+}
 
 
 def _completed(made: dict[str, Any]) -> dict[str, Any]:
@@ -296,7 +333,7 @@ def _completed(made: dict[str, Any]) -> dict[str, Any]:
                 each: field["example"] for each, field in fields.items() if "example" in field
             }
         else:  # an answer always has every field of its table
-            shape["required"] = list(fields)
+            shape["required"] = [each for each in fields if each not in _LEFT_OUT]
     # Made of the form: openapi-generator leaves out a model that only a form has, and uses it all the same.
     # A second part: of one part alone, openapi-python-client would make no model of its own.
     form = {"$ref": "#/components/schemas/EstimateForm"}
@@ -304,14 +341,11 @@ def _completed(made: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+_LEFT_OUT: Final = ("taken_back",)
+"""Fields of events that are left out where they are false."""
+
 _QUESTIONS: Final = ("Body", "Form")
 """The ends of the names of schemas for requests."""
-
-
-def _component_name(schema: type[Schema] | Schema | str) -> str:
-    """The schema's name; with ``COMPAT_CLIENTS`` the same as without, so that generated code is the same."""
-    kind = schema if isinstance(schema, type) else type(schema)
-    return kind.__name__.removeprefix("Compat")
 
 
 def _described(operation: Operation, compat_clients: bool) -> dict[str, Any]:
@@ -368,7 +402,8 @@ def _responses(operation: Operation, compat_clients: bool) -> dict[str, Any]:
     if operation.streams:
         content = {"schema": {"type": "string"}, "example": stream_example(examples)}
         answers["200"] = {
-            "description": "Server-sent events, until one of both sides closes the connection.",
+            "description": "Server-sent events, until one of both sides closes the connection. "
+            f"The data of `{STATUS_EVENT}` is a `{_component_name(StatusChanged)}`.",
             "content": {"text/event-stream": content},
         }
     if "ETag" in operation.answer_headers:

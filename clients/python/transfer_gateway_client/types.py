@@ -1,8 +1,23 @@
-"""Made by `make clients` from the OpenAPI document sha256:5258ac8b0846b6b6128567b89e0068809eda034c115f73e0bd5543b539eb0535. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:31dc34dffee018fb6e3dc833887f7407c1731489d5d6195f93c25efb6f396737. Do not edit."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+class StatusChange(TypedDict):
+    transfer_id: str
+    status: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    previous_status: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    refund_reason: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    seq: int
+    taken_back: NotRequired[bool]
+
+
+class StatusChanged(TypedDict):
+    type: Literal["transfer.status"]
+    timestamp: str
+    data: StatusChange
 
 
 class Err(TypedDict):
