@@ -26,8 +26,9 @@ function paint() {
 }
 
 // A reader needs no regular expressions, no name that the path says, and a key only where the operation requires one.
+// What the gateway posts cannot be tried.
 function shown(description) {
-  const { security, info, ...rest } = description;
+  const { security, info, webhooks, ...rest } = description;
   return JSON.parse(JSON.stringify({ info: { ...info, description: "" }, ...rest }), function (name, value) {
     if (name === "pattern" && typeof value === "string") return undefined;
     if (name === "summary" && typeof value === "string") return value.replace(/^\w+( by [A-Z]+)?: /, "");
