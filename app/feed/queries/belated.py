@@ -17,7 +17,7 @@ from app.refunds.queries import load_histories
 from app.transfers.models import Event
 from app.transfers.queries.logged import first_reorgs
 from app.transfers.rules.events.canonical import orphaned_by
-from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.counting import Logged, is_retracted
 from app.transfers.rules.events.event_types import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged
 from app.transfers.rules.events.keys import EventKey
 from app.transfers.rules.events.reorganisations import Reorg
@@ -85,7 +85,7 @@ def _takes_any_of(history: TransferHistory, reorg: Reorg) -> bool:
     origin = history.origin()
     return any(
         reorg.reaches(origin.chain_of(event) or reorg.chain_id, event.block, logged)
-        and logged.seq > history.retracted.get(event.id, 0)
+        and not is_retracted(logged.seq, event.id, history.retracted)
         and not orphaned_by(logged, origin, history.reorgs)
         for logged in history.log
         if isinstance(event := logged.event, BlockEvent)

@@ -30,7 +30,7 @@ from app.transfers.queries.logged import outranked_keys, retracted_keys
 from app.transfers.rules.certainty import WATCHER
 from app.transfers.rules.events.bounds import MAX_REQUESTS, EventCounts
 from app.transfers.rules.events.codec import encode_event
-from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.counting import Logged, is_retracted
 from app.transfers.rules.events.event_types import (
     ChainEvent,
     ChainReorged,
@@ -186,7 +186,7 @@ def _orphaned(
     earlier = {key: each for key, each in latest.items() if each.seq <= last_reversal}
     others = {key for key, each in earlier.items() if not isinstance(each.event, ChainEvent)}
     retracted = retracted_keys(connection, others)
-    gone = {key for key in others if earlier[key].seq <= retracted.get(key, 0)}
+    gone = {key for key in others if is_retracted(earlier[key].seq, key, retracted)}
     return frozenset(gone | orphaned_keys(connection, earlier.values()))
 
 

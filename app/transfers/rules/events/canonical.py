@@ -12,7 +12,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from app.transfers.rules.events.counting import Logged, Origin, Retracted, most_trusted
+from app.transfers.rules.events.counting import Logged, Origin, Retracted, is_retracted, most_trusted
 from app.transfers.rules.events.event_types import (
     BlockEvent,
     ChainReorged,
@@ -49,7 +49,7 @@ def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
     retracted: dict[EventKey, int] = {}
     # The latest first: a retraction is canonical unless a later canonical one names it.
     for retraction in sorted(retractions, key=lambda r: r.seq, reverse=True):
-        if retracted.get(retraction.key, 0) < retraction.seq:
+        if not is_retracted(retraction.seq, retraction.key, retracted):
             for target in retraction.targets:
                 retracted.setdefault(target, retraction.seq)
     return retracted
@@ -128,15 +128,15 @@ def not_retracted(
     return [
         logged
         for logged in log
-        if logged.seq > retracted.get(logged.event.id, 0) and not _confirms_any(logged, sends_gone)
+        if not is_retracted(logged.seq, logged.event.id, retracted) and not _confirms_any(logged, sends_gone)
     ]
 
 
 def _gone(send: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> Reorg | None:
     """What first invalidated a retracted send, its retraction as if it were a reorg; None if none did."""
-    by_operator = retracted.get(send.event.id, 0)
-    if by_operator <= send.seq:
+    if not is_retracted(send.seq, send.event.id, retracted):
         return None
+    by_operator = retracted[send.event.id]
     by_reorg = _orphaning(send, Origin(), reorgs)  # a send names its own chain
     if by_reorg is not None and by_reorg.seq < by_operator:
         return by_reorg

@@ -6,7 +6,7 @@ docs/interface/events.md#standing). Nothing here depends on the order of the rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
@@ -143,6 +143,16 @@ Retracted = Mapping[str, int]
 
 _NONE: Final[Retracted] = MappingProxyType({})
 
+Key = TypeVar("Key", bound=Hashable)
+
+
+def is_retracted(seq: int, key: Key, retracted: Mapping[Key, int]) -> bool:
+    """Whether a canonical retraction names the event and came after this acceptance of it.
+
+    :param seq: the position of the acceptance in the log.
+    """
+    return seq <= retracted.get(key, 0)
+
 
 def origin_of(log: Sequence[Logged[TransferEvent]], retracted: Retracted = _NONE) -> Origin:
     """The origin that follows from all acceptances of one transfer that operators did not retract.
@@ -158,9 +168,13 @@ def origin_of(log: Sequence[Logged[TransferEvent]], retracted: Retracted = _NONE
         if isinstance(event, TransferSent):
             if _may_be_sent(logged, event):
                 sends.append(logged)  # type: ignore[arg-type]  # its event was checked
-        elif isinstance(event, TransferSubmitted) and logged.chains is None and _is_left(logged, retracted):
+        elif (
+            isinstance(event, TransferSubmitted)
+            and logged.chains is None
+            and not is_retracted(logged.seq, event.id, retracted)
+        ):
             submissions.append(event)
-    left = [each for each in merged(sends) if _is_left(each, retracted)]
+    left = [each for each in merged(sends) if not is_retracted(each.seq, each.event.id, retracted)]
     if left:
         first = left[0] if len(left) == 1 else min(left, key=_rank)
         proven = _needs_proof(log) and is_proven(first.event)
@@ -169,10 +183,6 @@ def origin_of(log: Sequence[Logged[TransferEvent]], retracted: Retracted = _NONE
         announced = min(submissions, key=lambda each: each.order)
         return Origin(announced.src_chain_id, announced.dst_chain_id)
     return Origin()
-
-
-def _is_left(logged: Logged[TransferEvent], retracted: Retracted) -> bool:
-    return logged.seq > retracted.get(logged.event.id, 0)
 
 
 def _may_be_sent(logged: Logged[TransferEvent], send: TransferSent) -> bool:

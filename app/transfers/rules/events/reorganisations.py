@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from app.transfers.rules.events.counting import Logged
+from app.transfers.rules.events.counting import Logged, is_retracted
 from app.transfers.rules.events.event_types import BlockEvent, ChainEvent, ChainReorged, Event
 from app.transfers.rules.events.fields import MAX_BLOCK
 from app.transfers.rules.events.keys import EventKey
@@ -123,7 +123,7 @@ def canonical_on_chain(
     return [
         logged
         for logged in accepted
-        if logged.seq > retracted.get(logged.event.key, 0) and not is_orphaned(logged)
+        if not is_retracted(logged.seq, logged.event.key, retracted) and not is_orphaned(logged)
     ]
 
 
