@@ -25,7 +25,7 @@ MAX_ID: Final = 256
 MAX_BLOCK: Final = 2**63 - 1
 MAX_SYMBOL: Final = 64
 MAX_REASON: Final = 1024
-MAX_REQUEST_BYTES: Final = 4096
+MAX_SIGNED_BYTES: Final = 4096
 MAX_RETRACTED: Final = 10_000
 MAX_SUBJECT: Final = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""
@@ -94,7 +94,7 @@ _AMOUNT: Final = Kind(read.read_amount, str, int)
 id_in_one_form: Final = partial(read.event_id_in_one_form, most=MAX_ID)
 _EVENT_ID: Final = Kind(partial(read.read_event_id, most=MAX_ID), restore=id_in_one_form)
 _HEX: Final = Kind(read.read_32_bytes, bytes.hex, bytes.fromhex)
-_SIGNED: Final = Kind(partial(read.read_base64, most=MAX_REQUEST_BYTES), _base64, base64.b64decode)
+_SIGNED: Final = Kind(partial(read.read_base64, most=MAX_SIGNED_BYTES), _base64, base64.b64decode)
 
 EventId = Annotated[str, _EVENT_ID]
 Time = Annotated[datetime, Kind(read.read_time, datetime.isoformat, datetime.fromisoformat)]
