@@ -1,7 +1,7 @@
 """The cost of reading a chain: our watcher compared with the feed, a loop with web3 and Ponder, on the same
 logs.
 
-``make bench ONLY=watch`` takes half an hour, and needs Node and npm for Ponder; ``ARGS=--quick`` is a smoke
+``make bench ONLY=watch`` takes 45 minutes, and needs Node and npm for Ponder; ``ARGS=--quick`` is a smoke
 run whose figures mean nothing.
 """
 
