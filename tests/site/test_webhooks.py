@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,6 +36,17 @@ def request(server: Server, command: str) -> Any:
         answer = json.loads(connection.getresponse().read())
     assert answer["err"] is None
     return answer
+
+
+def wait_until_accepted(server: Server, key: str) -> None:
+    """A process that has just read the keys reads them again after ``CONFIG_MAX_AGE_SECONDS``."""
+    for _ in range(10 * WAIT_SECONDS):
+        with closing(server.connect()) as connection:
+            connection.request("GET", "/v2/webhooks", headers={"Authorization": f"Bearer {key}"})
+            if connection.getresponse().status != HTTPStatus.UNAUTHORIZED:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the gateway does not accept its new key")
 
 
 def flask(command: str, folder: Path) -> str:
@@ -89,6 +101,7 @@ def test_page_leads_to_verified_event(server: Server, folder: Path, tmp_path: Pa
     assert name == "export GATEWAY_KEY"
     key = flask(make, folder).removesuffix("\n")
     assert key.startswith("gwk_") and key.isascii() and "\n" not in key
+    wait_until_accepted(server, key)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     subscribe = SUBSCRIBE.replace("$GATEWAY_KEY", key).replace(PLACE, f"127.0.0.1:{port}")
