@@ -141,7 +141,7 @@ def status(app: Flask, transfer_id: int) -> int | str:
     return reason or int(answer.get_json()["status"])
 
 
-@pytest.mark.parametrize(("contract", "delayed"), zip(PAYOUTS, (False, True, True), strict=True))
+@pytest.mark.parametrize(("contract", "delayed"), list(zip(PAYOUTS, (False, True, True), strict=True)))
 def test_withdrawal_without_send_is_no_transfer(
     app: Flask, watched: Watched, contract: str, delayed: bool
 ) -> None:
@@ -170,7 +170,7 @@ def test_withdrawal_for_send_is_refund(app: Flask, watched: Watched, kind: str) 
     assert status(app, id_of(sent)) == Status.TRANSFER_REFUNDED
 
 
-@pytest.mark.parametrize(("kind", "together"), zip(RELEASES, (True, False), strict=True))
+@pytest.mark.parametrize(("kind", "together"), list(zip(RELEASES, (True, False), strict=True)))
 def test_mint_for_lasting_send_is_release(app: Flask, watched: Watched, kind: str, together: bool) -> None:
     sent, *_, payout = RELEASES[kind]
     if not together:
@@ -233,7 +233,7 @@ EARLY = {
 }
 
 
-@pytest.mark.parametrize(("kind", "delayed"), zip(EARLY, itertools.cycle((False, True)), strict=False))
+@pytest.mark.parametrize(("kind", "delayed"), list(zip(EARLY, itertools.cycle((False, True)), strict=False)))
 def test_validator_status_does_not_decide_payout(
     app: Flask, watched: Watched, kind: str, delayed: bool
 ) -> None:

@@ -30,7 +30,7 @@ FALSE: dict[str, tuple[Behaviour, str]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "urls"), zip(FALSE, (1, 2, 1, 2), strict=True))
+@pytest.mark.parametrize(("kind", "urls"), list(zip(FALSE, (1, 2, 1, 2), strict=True)))
 def test_false_answer_fails_check_for_a_day(
     database: Database, watched: Watched, kind: str, urls: int
 ) -> None:
