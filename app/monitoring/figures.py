@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -63,6 +63,9 @@ UNFINISHED_REFUNDS: Final = (
 MOST_REPORTERS: Final = 200
 """The most reporters that are reported. Those beyond, by their names, are left out."""
 
+EXPIRED_FOR: Final = timedelta(days=7)
+"""So long after its token has expired a reporter still has an age. Then it is taken as gone."""
+
 
 class ChainLag(Struct, frozen=True):
     """How far a watched chain is behind.
@@ -78,15 +81,18 @@ class ChainLag(Struct, frozen=True):
 
 
 def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> Mapping[str, float]:
-    """Seconds since the last accepted event, for each reporter with a token that is not revoked.
-
-    Those whose token has expired count, too: nobody may have noticed that they fell silent.
+    """Seconds since the last accepted event, for each reporter with a token that is valid, or has expired a
+    moment ago: nobody may have noticed that it fell silent.
     """
     now, ages = database.clock(), {}
     with reading(database.reads) as connection:
         tokens = every_credential(connection, IngestToken)
-        stored = {row.name for row in tokens if row.revoked_at is None}
-        names = stored | {token.name for token in environment_tokens}
+        known = {
+            row.name
+            for row in tokens
+            if row.revoked_at is None and (row.expires_at is None or row.expires_at > now - EXPIRED_FOR)
+        }
+        names = known | {token.name for token in environment_tokens}
         for name in sorted(names)[:MOST_REPORTERS]:
             row = last_accepted(connection, name)
             ages[name] = _age(now, None if row is None else row.received_at)

@@ -157,14 +157,15 @@ def test_reporter_age_counts_from_accepted_event(
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
 
-def test_reporter_ages_until_its_token_is_revoked(
+def test_reporter_has_an_age_while_its_token_counts(
     sandbox: Flask, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = database.clock()
     token = {"digest": bytes(32), "created_at": now}
     times = {
         "valid": {},
-        "expired": {"expires_at": now - timedelta(days=1)},
+        "expired": {"expires_at": now - timedelta(days=6)},
+        "long expired": {"expires_at": now - timedelta(days=7)},
         "revoked": {"revoked_at": now - timedelta(days=1)},
     }
     with writing(database.engine) as connection:
@@ -173,7 +174,7 @@ def test_reporter_ages_until_its_token_is_revoked(
             connection.execute(insert(IngestToken).values(row))
     found = read(sandbox, monkeypatch, now)
     ages = {name: value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") for name in times}
-    assert ages == {"valid": math.inf, "expired": math.inf, "revoked": None}
+    assert ages == {"valid": math.inf, "expired": math.inf, "long expired": None, "revoked": None}
 
 
 def test_old_transfers_count_as_stuck(
