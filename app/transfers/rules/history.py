@@ -28,6 +28,7 @@ from app.transfers.rules.events.counting import (
     concerned_chain,
     contradicting,
     counting,
+    is_retracted,
     most_trusted,
     origin_of,
 )
@@ -261,10 +262,10 @@ def _why_not_canonical(
 ) -> tuple[EventOutcome, int | None]:
     event, seq = logged.event, logged.seq
     reorg = orphaned_by(logged, origin, history.reorgs)
-    retraction = history.retracted.get(event.id, 0)
-    if reorg and (not retraction > seq or reorg < retraction):
+    retraction = history.retracted[event.id] if is_retracted(seq, event.id, history.retracted) else None
+    if reorg and (retraction is None or reorg < retraction):
         return EventOutcome.REORGANISED, reorg
-    if retraction > seq:
+    if retraction is not None:
         return EventOutcome.RETRACTED, retraction
     if latest > seq or (latest != seq and seq in counted):
         return EventOutcome.REPEATED, latest

@@ -164,6 +164,22 @@ def test_fates_agree_with_history(sandbox: Flask) -> None:
     assert fates >= {EventOutcome.CANONICAL, EventOutcome.REORGANISED}
 
 
+@pytest.mark.parametrize("first", [EventOutcome.REORGANISED, EventOutcome.RETRACTED])
+def test_first_cause_ended_the_event(app: Flask, audited: Audited, first: EventOutcome) -> None:
+    """Of a send that was both reorganised and retracted."""
+    feed(app, sent(1, event_id="send"))
+    steps = {
+        EventOutcome.REORGANISED: lambda: feed(app, event("chain.reorged", chain_id=1, from_block=90, at=-5)),
+        EventOutcome.RETRACTED: lambda: retract_ids(*audited, ["send"], "was another's", actor=TESTER),
+    }
+    for outcome in sorted(steps, key=lambda outcome: outcome is not first):
+        steps[outcome]()
+    with reading(part_of(app, Database).reads) as connection:
+        (history,) = load_histories(connection, [bytes.fromhex(transfer_id(1)[2:])]).values()
+    (fate,) = event_outcomes(history)
+    assert (fate.outcome, fate.by) == (first, 2)
+
+
 @pytest.mark.every_database
 def test_detail_of_refund_lists_signers(app: Flask) -> None:
     wd = request(1)
