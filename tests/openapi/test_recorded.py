@@ -18,6 +18,7 @@ from app.api.docs.views import document_bytes
 from app.transfers.rules.published_changes import StatusChange
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId
+from app.webhooks.rules.subscription import headers
 from tests.contract.recorded_answers import RECORDED
 
 JSON = "application/json"
@@ -59,6 +60,7 @@ def test_published_changes_fit_the_document(taken_back: bool) -> None:
     )
     event = json.loads(json.dumps(change.event(datetime(2026, 11, 21, tzinfo=UTC))))
     post = document["webhooks"][event["type"]]["post"]
+    assert {each["name"] for each in post["parameters"]} == headers("msg_1", 1, b"", [b"secret"]).keys()
     schema = post["requestBody"]["content"][JSON]["schema"] | {"components": document["components"]}
     assert list(OAS31Validator(schema).iter_errors(event)) == []
     shapes = document["components"]["schemas"]

@@ -28,7 +28,7 @@ from app.http.public import PREFIX, SANDBOX_PREFIX
 from app.http.requests import SANDBOX, Operation, shape_of
 from app.http.schemas import MAX_INT64
 from app.transfers.rules.published_changes import STATUS_EVENT
-from app.transfers.schemas.published_changes import StatusChanged
+from app.transfers.schemas.status_answers import StatusChanged
 from app.values.codes import ErrCode, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.error_catalogue import CODE_CAUSES, ERRORS, NOTHING, ErrorKind, ErrorRow

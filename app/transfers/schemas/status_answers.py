@@ -1,4 +1,4 @@
-"""The public shapes of statuses, of one transfer and of several, and what fills them."""
+"""The public shapes of statuses, of one transfer and of several, of their changes, and what fills them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from app.http.schemas import (
     enumerated,
 )
 from app.transfers.rules.progress import LONGEST, FinalBy, NextActor
+from app.transfers.rules.published_changes import STATUS_EVENT
 from app.transfers.services.status import TransferStatus
 from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
 from app.values.errors import GatewayError
@@ -187,6 +188,38 @@ class ProgressFields(Shape):
             "2026-11-21T12:00:00Z",
         ),
     )
+
+
+class StatusChange(Shape):
+    """What changed, in the order of ``published_changes.StatusChange.event``."""
+
+    transfer_id = fields.String(
+        metadata=describe("The transfer's id.", ID_EXAMPLE, pattern=TRANSFER_ID_PATTERN)
+    )
+    status = STATUS
+    previous_status = fields.Integer(
+        metadata=describe("The status before; 0 for an unknown transfer.", 4)
+        | enumerated(TransferHistoryStatus)
+    )
+    refund_reason = REFUND_REASON
+    seq = fields.Integer(metadata=describe("The position of the change in the gateway's event log.", 81_234))
+    taken_back = fields.Boolean(
+        metadata=describe(
+            "True if the event behind `previous_status` no longer counts; otherwise left out.", False
+        )
+    )
+
+
+class StatusChanged(Shape):
+    """The body of a webhook, and the data of a stream's event. Other events have another ``type``."""
+
+    type = fields.String(metadata=describe("Which event it is.", STATUS_EVENT, enum=[STATUS_EVENT]))
+    timestamp = fields.String(
+        metadata=describe(
+            "When the gateway learned of the change.", "2026-11-21T12:00:00.000000Z", format="date-time"
+        )
+    )
+    data = fields.Nested(StatusChange)
 
 
 class StatusesBody(Question):
