@@ -61,7 +61,7 @@ def test_fork_is_found_with_every_header_stored(depth: int) -> None:
     fork = last - depth + 1
     node = Node(chain(last + 3, fork))
     assert search(stored_of(*range(last + 1)), node) == Fork(
-        ancestor=header(fork - 1), from_block=BlockNumber(fork), replaced=block_hash(fork), depth=depth - 1
+        ancestor=header(fork - 1), from_block=BlockNumber(fork), replaced=block_hash(fork)
     )
     assert node.rounds <= 5 and node.headers <= 60
 
@@ -73,28 +73,28 @@ FORKS: dict[str, tuple[Sequence[int], int, int | None, Fork | None]] = {
         (10, 20, 30, 40),
         41,
         25,
-        Fork(header(20), BlockNumber(21), block_hash(30), 19),
+        Fork(header(20), BlockNumber(21), block_hash(30)),
     ),
-    "a parent narrows it": ((10, 20, 30, 40), 41, 30, Fork(header(29), BlockNumber(30), block_hash(30), 10)),
+    "a parent narrows it": ((10, 20, 30, 40), 41, 30, Fork(header(29), BlockNumber(30), block_hash(30))),
     # No stored header between: no logs there. So nothing was reported of it that had to be taken back.
-    "a wide gap": ((10, 1500, 1510), 1520, 1499, Fork(header(10), BlockNumber(1500), block_hash(1500), 10)),
-    "below all that is stored": ((100, 105), 110, 90, Fork(None, BlockNumber(100), block_hash(100), 5)),
+    "a wide gap": ((10, 1500, 1510), 1520, 1499, Fork(header(10), BlockNumber(1500), block_hash(1500))),
+    "below all that is stored": ((100, 105), 110, 90, Fork(None, BlockNumber(100), block_hash(100))),
     "at the first that is stored": (
         (100, 105),
         110,
         100,
-        Fork(header(99), BlockNumber(100), block_hash(100), 5),
+        Fork(header(99), BlockNumber(100), block_hash(100)),
     ),
-    "at the very first block": ((0, 1), 3, 0, Fork(None, BlockNumber(0), block_hash(0), 1)),
+    "at the very first block": ((0, 1), 3, 0, Fork(None, BlockNumber(0), block_hash(0))),
     "the node lags by one": ((80, 90, 98, 100), 99, None, None),
     "the node lags": ((80, 90, 98, 100), 97, None, None),
     "the node lags behind all that is stored": ((98, 100), 50, None, None),
-    "a shorter branch": ((80, 90, 98, 100), 95, 85, Fork(header(80), BlockNumber(81), block_hash(90), 19)),
+    "a shorter branch": ((80, 90, 98, 100), 95, 85, Fork(header(80), BlockNumber(81), block_hash(90))),
     "a shorter branch from its end on": (
         (80, 96, 100),
         95,
         95,
-        Fork(header(80), BlockNumber(81), block_hash(96), 19),
+        Fork(header(80), BlockNumber(81), block_hash(96)),
     ),
 }
 """The headers that are stored, the newest block of the node, where its branch begins, and what is found."""

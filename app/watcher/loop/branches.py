@@ -18,8 +18,8 @@ from app.watcher.rpc.faults import Conflicting, FaultyAnswer, Incomplete, Moved,
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.rules.blocks import BlockId, Header, ImpossibleAnswer
-from app.watcher.rules.evidence import ALONE_SECONDS, Choice, Vote, choose
-from app.watcher.rules.reorg import Fork, Unanswered, find_fork
+from app.watcher.rules.evidence import ALONE_SECONDS, Choice, Vote, choose, counted
+from app.watcher.rules.reorg import Unanswered, find_fork
 
 OLDER_SECONDS: Final = 30.0
 """How much older the newest block of the URL that is read may be than that of another one."""
@@ -91,7 +91,8 @@ def request_others(view: View, node: Node) -> None:
     choice = _choice(view, None)
     view.is_split = choice.is_split
     view.split_polls = min(view.split_polls + 1, SPLIT_POLLS) if choice.is_split else 0
-    others = frozenset(voice for voice, vote in _fresh(view).items() if vote.hash != OURS)
+    votes = counted(view.votes, view.nodes.voices, view.monotonic())
+    others = frozenset(voice for voice, vote in votes.items() if vote.hash != OURS)
     if choice.is_split:
         words = f"{' and '.join(sorted(others))} name another branch than the one that is read"
         view.nodes.note(Trouble("", f"the chain is split: {words}"))
@@ -106,8 +107,7 @@ def _request_vote(view: View, voice: str) -> None:
     last = view.readings.live_to
     for other in [node for node in view.nodes.usable() if node.voice == voice]:
         try:
-            look = other.look(None if last is None else last.number, finalized=False)
-            _named_by(view, other, look)
+            _named_by(view, other, other.look(None if last is None else last.number, finalized=False))
             return
         except NotThere:
             return  # it lags: what it named last counts
@@ -144,13 +144,6 @@ def _named_by(view: View, node: Node, look: Look) -> Branch | None:
     return branch
 
 
-def _fresh(view: View) -> dict[str, Vote]:
-    """The votes that count, by voices that are configured."""
-    now = view.monotonic()
-    votes = ((voice, view.votes.get(voice)) for voice in view.nodes.voices)
-    return {voice: vote for voice, vote in votes if vote is not None and now - vote.at <= ALONE_SECONDS}
-
-
 def _choice(view: View, own: Branch | None) -> Choice:
     """The branch to read by all votes.
 
@@ -159,28 +152,25 @@ def _choice(view: View, own: Branch | None) -> Choice:
 
     :param own: the one that the node names that is tried; its blocks may be agreed and final.
     """
-    voices, votes = view.nodes.voices, _fresh(view)
+    votes = counted(view.votes, view.nodes.voices, view.monotonic())
     forks = [view.forks[voice] for voice, vote in votes.items() if vote.hash != OURS and voice in view.forks]
     fork = own.from_block if own is not None else min(forks, default=None)
     if fork is not None:
         had_it = {voice for voice, block in view.had.items() if block >= fork}
         votes = {voice: vote for voice, vote in votes.items() if vote.hash != OURS or voice in had_it}
-    had = sorted((view.had.get(voice, -1) for voice in voices), reverse=True)
+    had = sorted((view.had.get(voice, -1) for voice in view.nodes.voices), reverse=True)
     agreed_to = min(-1 if view.final is None else view.final, had[1] if len(had) > 1 else -1)
     agreed = own is not None and own.from_block <= agreed_to
-    now = view.monotonic()
-    choice = choose(votes, voices, OURS, now, agreed=agreed)
+    choice = choose(votes, OURS, agreed=agreed)
     if not choice.is_split:
         return choice
     votes = {voice: vote for voice, vote in votes.items() if not view.is_stuck(voice)}
-    return choose(votes, voices, OURS, now, agreed=agreed)
+    return choose(votes, OURS, agreed=agreed)
 
 
 def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool:
     """Whether another voice has the node's head. Where none has, it is noted as a jump."""
-    for other in view.nodes.usable():
-        if other.voice == node.voice:
-            continue
+    for other in [each for each in view.nodes.usable() if each.voice != node.voice]:
         try:
             header = other.header(look.head.number)
         except RpcFault:
@@ -212,16 +202,22 @@ def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | 
             raise Moved("the last block read was replaced meanwhile")
         return None if look.head.at <= headers[-1].at else _without(view, node, look, headers)
     if fork.ancestor is None:
-        return _of_all(view, node, last_read, fork)
+        # All is replaced, as it may be soon after the start. Where the old branch begins is not needed:
+        # nothing was read there.
+        below = _below_all(view, node)
+        return _checked(
+            view, Branch(below, fork.replaced, BlockNumber(below.number + 1), below.hash), last_read
+        )
     name = look.head.hash
     if fork.from_block <= look.head.number and (own := node.header(fork.from_block)) is not None:
         name = own.hash
     branch = Branch(fork.ancestor.id, fork.replaced, fork.from_block, name)
-    return _checked(view, branch, fork.depth, lower=look.head.number < last_read.number)
+    return _checked(view, branch, last_read, lower=look.head.number < last_read.number)
 
 
-def _checked(view: View, branch: Branch, depth: int, *, lower: bool = False) -> Branch:
+def _checked(view: View, branch: Branch, last_read: BlockId | Header, *, lower: bool = False) -> Branch:
     """The branch, with what its depth means. ``lower``: its newest block is below the last one read."""
+    depth = last_read.number - branch.from_block
     if depth <= view.max_reorg:
         return branch
     if lower and view.jump is not None and branch.from_block > view.jump.above:
@@ -237,34 +233,20 @@ def _checked(view: View, branch: Branch, depth: int, *, lower: bool = False) -> 
 def _without(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Branch:
     """The branch of a node that lacks the newest blocks that were read. Its own newest is read."""
     had = [header for header in headers if header.number < look.head.number]
-    below = BlockNumber(min(_first_read(view), look.head.number))
-    anchor = had[-1].id if had else _below(node, below)
+    anchor = had[-1].id if had else _below_all(view, node, look.head.number)
     first = BlockNumber(anchor.number + 1)
     branch = Branch(anchor, headers[-1].hash, first, f"none from {first} on")
-    return _checked(view, branch, headers[-1].number - first, lower=True)
+    return _checked(view, branch, headers[-1], lower=True)
 
 
-def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
-    """The branch that replaces all that was read, as it may soon after the start. Where the old one begins is
-    not needed: nothing was read there.
+def _below_all(view: View, node: Node, most: int | None = None) -> BlockId:
+    """The block below the first one that was read, and below block ``most``. The genesis block has no logs
+    and no other branch.
     """
-    first = _first_read(view)
-    below = _below(node, first)
-    branch = Branch(below, fork.replaced, first, below.hash)
-    return _checked(view, branch, last_read.number - first)
-
-
-def _below(node: Node, first: BlockNumber) -> BlockId:
-    number = BlockNumber(max(first - 1, 0))
-    below = node.header(number)
-    if below is None:
-        raise Incomplete(f"it does not have block {number}, the one below the first block read")
-    return below.id
-
-
-def _first_read(view: View) -> BlockNumber:
-    """The first block that was read. The genesis block has no logs and no other branch."""
     readings = view.readings
     backfilled = readings.backfilled_to is not None and readings.backfill_from is not None
-    first = readings.backfill_from if backfilled else readings.live_from
-    return BlockNumber(max(first or 1, 1))
+    first = max((readings.backfill_from if backfilled else readings.live_from) or 1, 1)
+    number = BlockNumber(max(min(first, first if most is None else most) - 1, 0))
+    if (below := node.header(number)) is None:
+        raise Incomplete(f"it does not have block {number}, the one below the first block read")
+    return below.id

@@ -7,6 +7,7 @@ URL. What one voice says against another is *disputed* until a proof or a third 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
@@ -214,14 +215,15 @@ def weigh(
             # out of their filters. The other side of a split is a doubt, and no denial of its own.
             test = BloomTest((entry.address,), entry.topics[:1]) if entry.address else contracts
             against = len(deniers) + (block.filters and not test.may_hold(block.bloom))
-            what = _unproven(len(claimers), against, in_split=_is_split(words, block, entry))
+            in_split = bool(block.denied_by) and block.denied_by.isdisjoint(claimers)
+            what = _unproven(len(claimers), against, in_split=in_split)
         found[entry] = _Log(*what, claimers, deniers)
     sure = frozenset(entry for entry, log in found.items() if log.level >= Level.AGREED)
     faulty = {voice: frozenset(e for e, log in found.items() if voice in log.contradicted) for voice in words}
     return Finding(
         {entry: log.level for entry, log in found.items()},
         {entry: log.standing for entry, log in found.items()},
-        _rest(words, block, contracts, found, proof_of_all=proof_of_all),
+        Level.PROVEN if proof_of_all else _rest(words, block, contracts, found),
         frozenset(voice for voice, word in words.items() if word.logs is not None and not sure <= word.logs),
         {voice: entries for voice, entries in faulty.items() if entries or words[voice].forged},
         frozenset[Voice]().union(*(log.conflicting for log in found.values())),
@@ -236,12 +238,6 @@ def _unproven(by: int, against: int, *, in_split: bool) -> tuple[int, Standing]:
         return 0, Standing.FALSE
     is_denied = against or (in_split and by)
     return Level.CLAIMED if by else 0, Standing.DISPUTED if is_denied else Standing.KNOWN
-
-
-def _is_split(words: Mapping[Voice, Word], block: Block, entry: Entry) -> bool:
-    """Whether the other side of a split that lasts did not return a log."""
-    others = (words[voice] for voice in block.denied_by if voice in words)
-    return bool(block.denied_by) and not any(entry in word.claims for word in others)
 
 
 def _proof(words: Mapping[Voice, Word], block: Block) -> tuple[frozenset[Entry], bool]:
@@ -262,17 +258,11 @@ def unseen(tx: str) -> Entry:
 
 
 def _rest(
-    words: Mapping[Voice, Word],
-    block: Block,
-    contracts: BloomTest,
-    found: Mapping[Entry, _Log],
-    *,
-    proof_of_all: bool,
+    words: Mapping[Voice, Word], block: Block, contracts: BloomTest, found: Mapping[Entry, _Log]
 ) -> Level | None:
-    """How well it is known that the block has no log but those found."""
+    """How well it is known without receipts of the whole block that it has no log but those found."""
     is_known = any(log.standing is not Standing.FALSE for log in found.values())
-    excluded = block.filters and not contracts.may_hold(block.bloom)
-    if proof_of_all or (excluded and not is_known):
+    if block.filters and not contracts.may_hold(block.bloom) and not is_known:
         return Level.PROVEN
     true = frozenset(entry for entry, log in found.items() if log.level)
     answered = [word for word in words.values() if word.logs is not None]
@@ -374,23 +364,24 @@ class Choice(Struct, frozen=True):
     is_split: bool
 
 
-def choose(
-    votes: Mapping[Voice, Vote], order: Sequence[Voice], reading: str | None, now: float, *, agreed: bool
-) -> Choice:
+def counted(votes: Mapping[Voice, Vote], order: Sequence[Voice], now: float) -> dict[Voice, Vote]:
+    """The votes that count at a time in seconds, in the operator's order of the voices."""
+    found = ((voice, votes.get(voice)) for voice in order)
+    return {voice: vote for voice, vote in found if vote is not None and now - vote.at <= ALONE_SECONDS}
+
+
+def choose(votes: Mapping[Voice, Vote], reading: str | None, *, agreed: bool) -> Choice:
     """The branch of the most voices; at a tie the one that is read, at the start that of the first voice.
 
-    :param order: of the voices, by the operator.
+    :param votes: those that count (:func:`counted`).
     :param reading: the block of the branch that is read; None at the start.
     :param agreed: that block is final, and two voices have named it: only one that two name replaces it.
     """
-    named: dict[str, set[Voice]] = {}
-    for voice in order:
-        if (vote := votes.get(voice)) is not None and now - vote.at <= ALONE_SECONDS:
-            named.setdefault(vote.hash, set()).add(voice)
+    named = Counter(vote.hash for vote in votes.values())
     if not named:
         return Choice(reading, False)
-    most = max(map(len, named.values()))
-    best = [hash_ for hash_, voices in named.items() if len(voices) == most]
+    most = max(named.values())
+    best = [hash_ for hash_, voices in named.items() if voices == most]
     if agreed and most < 2:
         return Choice(reading, any(hash_ != reading for hash_ in named))
     return Choice(reading if reading in best else best[0], len(best) > 1)

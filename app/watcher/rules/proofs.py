@@ -50,9 +50,6 @@ def _prefix(length: int, kind: int) -> bytes:
 
 EMPTY_ROOT: Final = keccak256(encode(b""))
 
-_Entry = tuple[str, bytes]
-"""A key in hexadecimal digits, and its value."""
-
 
 def root_of_list(values: Sequence[bytes]) -> bytes:
     """The root of the trie that has each value under the encoded number of its position, from 0 on.
@@ -64,10 +61,9 @@ def root_of_list(values: Sequence[bytes]) -> bytes:
     return keccak256(_node(sorted((encode_number(at).hex(), value) for at, value in enumerate(values)), 0))
 
 
-def _node(entries: Sequence[_Entry], depth: int) -> bytes:
-    """The encoded node of sorted entries that agree in the first ``depth`` digits of their keys.
-
-    No key is the beginning of another.
+def _node(entries: Sequence[tuple[str, bytes]], depth: int) -> bytes:
+    """The encoded node of sorted entries, a key in hexadecimal digits and its value. They agree in the first
+    ``depth`` digits of their keys, and no key is the beginning of another.
     """
     key, value = entries[0]
     if len(entries) == 1:

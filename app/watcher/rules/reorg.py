@@ -30,13 +30,11 @@ class Fork(Struct, frozen=True):
         that is deeper than is accepted: then the lowest stored block that is orphaned, as none between them
         had logs.
     :param replaced: the hash of the lowest stored block that is orphaned.
-    :param depth: how far ``from_block`` is below the last block that was read, as the feed counts it.
     """
 
     ancestor: Header | None
     from_block: BlockNumber
     replaced: str
-    depth: int
 
 
 class Unanswered(Exception):
@@ -45,8 +43,6 @@ class Unanswered(Exception):
 
 def find_fork(stored: Sequence[Header], head: Header, fetch: FetchHeaders, most: int) -> Fork | None:
     """Where a node's chain leaves what was read; None where it contradicts nothing, as far as it goes.
-
-    An operator has to look at a fork whose ``depth`` is over ``most``, or that has no ancestor.
 
     :param stored: headers of blocks that were read, ascending; the last one is that of the last block read.
     :param head: the node's newest block.
@@ -100,7 +96,7 @@ def _fork(stored: Sequence[Header], canonical: int, answers: Mapping[BlockNumber
     elif ancestor is not None:
         first = BlockNumber(ancestor.number + 1)
         from_block = first if last - first <= most else replaced.number
-    return Fork(ancestor, from_block, replaced.hash, last - from_block)
+    return Fork(ancestor, from_block, replaced.hash)
 
 
 def _request(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mapping[BlockNumber, Header]:

@@ -17,6 +17,7 @@ from app.watcher.rules.evidence import (
     Vote,
     Word,
     choose,
+    counted,
     heard,
     weigh,
 )
@@ -111,6 +112,6 @@ def test_matching_receipts_are_not_replaced() -> None:
 def test_vote_lapses_without_answers() -> None:
     votes = {"a": Vote("0xa", 0.0), "b": Vote("0xb", 1.0)}
     for now, chosen in ((ALONE_SECONDS, Choice("0xa", True)), (ALONE_SECONDS + 0.5, Choice("0xb", False))):
-        assert choose(votes, ("a", "b"), "0xa", now, agreed=False) == chosen
-    assert choose({}, ("a", "b"), "0xa", 0.0, agreed=False) == Choice("0xa", False)
-    assert choose(votes, ("b", "a"), None, 1.0, agreed=False) == Choice("0xb", True)
+        assert choose(counted(votes, ("a", "b"), now), "0xa", agreed=False) == chosen
+    assert choose({}, "0xa", agreed=False) == Choice("0xa", False)
+    assert choose(counted(votes, ("b", "a"), 1.0), None, agreed=False) == Choice("0xb", True)

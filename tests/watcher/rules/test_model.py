@@ -299,7 +299,7 @@ class Model:
         votes = tuple(url.block or vote for url, vote in zip(urls, lapsed, strict=True))
         now = {voice: Vote(vote, 0.0) for voice, vote in zip(self.voices, votes, strict=True) if vote}
         agreed = state.deep and len(state.named) > 1
-        choice = choose(now, self.voices, state.reading, 0.0, agreed=agreed)
+        choice = choose(now, state.reading, agreed=agreed)
         if choice.hash != state.reading:
             state = replace(self.start, reading=choice.hash)
         named = state.named | {number for number, vote in enumerate(votes) if vote == choice.hash}
