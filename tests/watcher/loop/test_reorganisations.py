@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from app.watcher.loop.view import TooDeep
@@ -89,6 +91,23 @@ def test_too_deep_reorg_changes_nothing(watched: Watched) -> None:
     with pytest.raises(TooDeep, match="MAX_REORG_BLOCKS"):
         reader.poll()
     assert watched.answers == before
+
+
+@pytest.mark.parametrize(("replaced", "is_read"), [(7, True), (8, False)])
+def test_reorg_is_read_up_to_the_limit(watched: Watched, replaced: int, is_read: bool) -> None:
+    """Its lowest block may be six below the last one that was read."""
+    watched.max_reorg = 6
+    chain = watched.chain
+    chain.mine_many(10)
+    reader = watched.reader()
+    watched.settle(reader)
+    for number in range(9):
+        chain.mine(send(number + 1))
+        reader.poll()
+    chain.reorg(replaced, [()] * (replaced + 1))
+    with nullcontext() if is_read else pytest.raises(TooDeep, match="replaced 7 blocks"):
+        watched.settle(reader)
+    assert ("9" in watched.answers) == (not is_read)
 
 
 def test_reorg_without_headers_waits_for_them(watched: Watched) -> None:
