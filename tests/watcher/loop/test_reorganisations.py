@@ -93,6 +93,23 @@ def test_too_deep_reorg_changes_nothing(watched: Watched) -> None:
     assert watched.answers == before
 
 
+def test_newer_branch_below_all_that_was_read_is_read(watched: Watched) -> None:
+    """A chain that was read from its head on is replaced by a shorter one whose blocks are newer."""
+    chain = watched.chain
+    chain.mine_many(20)
+    reader = watched.reader()
+    reader.poll()
+    first = watched.row.live_from
+    assert first is not None
+    del chain.blocks[first - 8 :]
+    chain.branches, chain.block_seconds = 5, 60
+    chain.mine(send(1))
+    watched.settle(reader)
+    assert chain.head.number < first - 1
+    assert watched.row.live_to_hash == chain.head.hash
+    assert "1" in watched.answers
+
+
 @pytest.mark.parametrize(("replaced", "is_read"), [(7, True), (8, False)])
 def test_reorg_is_read_up_to_the_limit(watched: Watched, replaced: int, is_read: bool) -> None:
     """Its lowest block may be six below the last one that was read."""
