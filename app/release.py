@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-VERSION: Final = "1.0.1"
+VERSION: Final = "1.1.0"
 """By Semantic Versioning. It is set only here (docs/releases.md)."""
 
 API_VERSIONS: Final = ("v2",)
