@@ -28,6 +28,7 @@ from sqlalchemy import (
     select,
     true,
     union,
+    union_all,
 )
 
 from app.db.types import at_most, exact_order, with_values
@@ -259,9 +260,7 @@ def _read_few(
     source: Any = Transfer
     if connection.dialect.name == "sqlite" and (rarest := _rarest(connection, filters)) is not None:
         source = select(*_FILTERED).where(rarest).limit(at_most(RARE)).subquery().c
-    columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
-    some = select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))
-    matching = with_values(some).cte("matching")
+    matching = with_values(_matching(filters, order, source)).cte("matching")
     counted = select(func.count().label("total")).select_from(matching).cte("counted")
     beyond = or_(false(), *(_beyond(order, lane, after, matching.c) for lane in _lanes(filters, order)))
     of_chain = matching.c.src_chain_id if order.of_amounts else None
@@ -273,6 +272,28 @@ def _read_few(
     if rows[0].total > FEW:
         return ListCount(FEW, at_least=True), []
     return ListCount(rows[0].total), [_place(filters, row) for row in rows if row.transfer_id is not None]
+
+
+def _matching(filters: TransferFilters, order: Order, source: Any) -> Select[*tuple[Any, ...]]:
+    """The transfers that meet the filters: all where there are few.
+
+    PostgreSQL takes the amounts of one token for as great as those of all. It would expect many of a greater
+    amount, and read the table until it has found enough. So amounts are read in the order of their index.
+    """
+    columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
+    if not filters.amounts:
+        return select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))
+    others = replace(filters, symbol=None, amounts=None).conditions(source)
+    by_amount = exact_order(source.amount)
+    of_chains = [
+        select(*columns)
+        .where(filters.has_amount(chain, source), *others)
+        .order_by(by_amount)
+        .limit(at_most(FEW + 1))
+        for chain in filters.amounts
+    ]
+    together = union_all(*(select(each.subquery()) for each in of_chains)).subquery()
+    return select(together).limit(at_most(FEW + 1))
 
 
 def _rarest(connection: Connection, filters: TransferFilters) -> ColumnElement[bool] | None:

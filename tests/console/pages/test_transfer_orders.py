@@ -343,3 +343,30 @@ def test_no_order_reads_the_whole_table(
     assert not [plan for plan in seen if re.search(r"Seq Scan on transfers.*\n +Filter:", plan)]
     assert [plan for plan in seen if "ix_transfers_age" in plan]
     assert [plan for plan in seen if "ix_transfers_token_amount" in plan]
+
+
+@pytest.mark.postgresql_alone
+@pytest.mark.parametrize("more", [{}, {"src": "1"}, {"sort": "largest"}])
+def test_amounts_of_a_token_without_great_ones_are_read_by_index(
+    app: Flask,
+    database: Database,
+    snapshots: SnapshotSource,
+    monkeypatch: pytest.MonkeyPatch,
+    more: dict[str, str],
+) -> None:
+    """Others of the table are great: PostgreSQL expects to find some soon, wherever it reads."""
+    known = {"status": 5, "refund_reason": 0, "updated_at": NOW, "src_chain_id": 1}
+    rows = [
+        {"transfer_id": n.to_bytes(32, "big"), "symbol": symbol, "amount": amount}
+        for n, (symbol, amount) in enumerate([("USDT", 1), ("CELR", 10**12)] * 3_000)
+    ]
+    with writing(database.engine) as connection:
+        connection.execute(insert(Transfer).values(**known), rows)
+    with database.engine.begin() as connection:
+        connection.execute(text("ANALYZE transfers"))
+    monkeypatch.setattr(lists, "FEW", 20)
+    wanted = requested(app, token="USDT", least="1000", **more)
+    with plans(database.reads, as_small=True) as seen:
+        page = list_transfers(database, snapshots, wanted.filters, None, 20, wanted.order)
+    assert page.count == ListCount(0)
+    assert seen and not [plan for plan in seen if "Seq Scan on transfers" in plan]
