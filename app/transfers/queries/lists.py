@@ -281,7 +281,7 @@ def _matching(filters: TransferFilters, order: Order, source: Any) -> Select[*tu
     amount, and read the table until it has found enough. So amounts are read in the order of their index.
     """
     columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
-    if not filters.amounts:
+    if not filters.amounts or source is not Transfer:
         return select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))
     others = replace(filters, symbol=None, amounts=None).conditions(source)
     by_amount = exact_order(source.amount)
