@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from threading import Event, Thread
@@ -19,8 +20,8 @@ from tests.serving.server import Server
 
 Events = list[dict[str, Any]]
 
-TIMEOUT = 1_200
-"""Seconds after which a reporter believes that the gateway will never answer again."""
+TIMEOUT = 600
+"""Seconds without an answer after which a reporter believes that the gateway will never answer again."""
 
 SECONDS = 60.0
 """For one answer, on a machine that does other things."""
@@ -45,8 +46,8 @@ class Reporter:
     def run(self) -> None:
         """Post everything."""
         connection: HTTPConnection | None = None
-        deadline = time.monotonic() + TIMEOUT
         for portion in self.portions:
+            deadline = time.monotonic() + TIMEOUT
             while True:
                 assert time.monotonic() < deadline, "the gateway answers no more"
                 connection = connection or self.server.connect(SECONDS)
@@ -100,8 +101,9 @@ class Killer:
                 self.database.start()
                 self.killed["databases"] += 1
             elif workers := master.children():
-                self.random.choice(workers).kill()
-                self.killed["workers"] += 1
+                with suppress(psutil.NoSuchProcess):  # it ended in this moment
+                    self.random.choice(workers).kill()
+                    self.killed["workers"] += 1
 
 
 def report_while_killing(reporters: list[Reporter], killer: Killer) -> float:
