@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_parts, read_from, read_logs
-from app.watcher.loop.findings import new_doubts, said_of
+from app.watcher.loop.findings import said_of, weighed_first
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import Blocks, View, backfill_blocks
 from app.watcher.rpc.faults import Moved, RpcFault
@@ -64,7 +64,7 @@ def report_range(view: View, fetched: Fetched, reported: Reported) -> Outcome:
     # Final blocks are below all that is read live. Of others only the range itself is known.
     deep_enough = live_to is not None and view.final is not None and blocks.last <= view.final
     read_to = live_to.number if live_to is not None and deep_enough else blocks.last
-    doubts = [] if fetched.agreed else _doubts(view, fetched, reported)
+    fetched, doubts = (fetched, []) if fetched.agreed else _weighed(view, fetched, reported)
     disputed = {doubt.block for doubt in doubts if doubt.disputed}
     logs = [log for log in fetched.logs if log.block not in disputed]  # they are as they were decided
     translation = view.translated(logs, fetched.headers, view.readings.waiting, read_to)
@@ -75,15 +75,18 @@ MOST_DOUBTS: Final = 2_000
 """Blocks in doubt with which the backfill adds no more: as long as no other URL answers there may be many."""
 
 
-def _doubts(view: View, fetched: Fetched, reported: Reported) -> list[Doubt]:
-    """What is stored of blocks that are read again, as when a contract was added, and those with new logs."""
+def _weighed(view: View, fetched: Fetched, reported: Reported) -> tuple[Fetched, list[Doubt]]:
+    """A range without what is known to be false, and what is stored of its blocks: of those that are read
+    again, as when a contract was added, and of those with new logs.
+    """
     blocks, stored = fetched.blocks, view.readings.doubts
     said = said_of(view, reported, blocks) if blocks.first <= view.known_to else {}
     found = {block: doubt for block, doubt in stored.items() if blocks.first <= block <= blocks.last}
-    new = {doubt.block: doubt for doubt in new_doubts(view, fetched, said)}
+    fetched, doubts = weighed_first(view, fetched, said)
+    new = {doubt.block: doubt for doubt in doubts}
     if len(stored) >= MOST_DOUBTS:
         new = {block: doubt for block, doubt in new.items() if block in stored}
-    return list((found | new).values())
+    return fetched, list((found | new).values())
 
 
 def _fetched(view: View, node: Node, blocks: Blocks) -> Fetched:

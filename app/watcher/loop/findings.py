@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from app.transfers.rules.events.event_types import ChainHead
 from app.values.identifiers import BlockNumber
-from app.watcher.loop.cases import NOTHING_SAID, Case, Said
+from app.watcher.loop.cases import NOTHING_SAID, Case, Said, entries_of
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.view import Blocks, View
 from app.watcher.rpc.faults import FaultyAnswer, Incomplete
@@ -188,18 +188,23 @@ def said_of(view: View, reported: Reported, blocks: Blocks) -> Mapping[BlockNumb
     }
 
 
-def new_doubts(view: View, fetched: Fetched, said: Mapping[BlockNumber, Said] = NONE_SAID) -> list[Doubt]:
-    """The blocks with logs that were read: only one of several voices has returned these so far.
+def weighed_first(
+    view: View, fetched: Fetched, said: Mapping[BlockNumber, Said] = NONE_SAID
+) -> tuple[Fetched, list[Doubt]]:
+    """What one of several voices returned, and its blocks with logs, as far as something is in doubt.
+
+    A block may have been read before. Logs that a proof or two voices contradicted then are left out: nobody
+    would be requested about them again.
 
     :param said: what was reported of blocks that are read again.
     """
     if len(view.nodes.voices) == 1:
-        return []
+        return fetched, []
     by_block: dict[BlockNumber, list[Log]] = {}
     for log in fetched.logs:
         by_block.setdefault(log.block, []).append(log)
     voice = view.nodes.voice(fetched.source)
-    found = []
+    doubts, true = [], []
     for number, logs in by_block.items():
         block, before = fetched.headers[number].id, view.readings.doubts.get(number)
         if before is not None and before.hash != block.hash:
@@ -208,8 +213,10 @@ def new_doubts(view: View, fetched: Fetched, said: Mapping[BlockNumber, Said] = 
         case.said = said.get(number, NOTHING_SAID)
         case.hear(voice, logs)
         case.final |= case.known_of(case.logs)
-        found.append(settled(case, case.weighed(), before, is_live=True).doubt)
-    return [doubt for doubt in found if doubt is not None]
+        each = settled(case, case.weighed(), before, is_live=True)
+        true += [log for entry, log in entries_of(logs).items() if entry in each.finding.true]
+        doubts += [] if each.doubt is None else [each.doubt]
+    return replace(fetched, logs=true), doubts
 
 
 def case_of(view: View, doubt: Doubt) -> Case:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.feed.services.retract import retractions_of
 from app.network.rules.watch_terms import FINALIZED
@@ -12,13 +13,13 @@ from app.transfers.rules.events.event_types import Event
 from app.values.identifiers import BlockNumber
 from app.watcher.loop.branches import Branch, branch_of, is_confirmed
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_parts, read_from
-from app.watcher.loop.findings import new_doubts
+from app.watcher.loop.findings import weighed_first
 from app.watcher.loop.view import LINKED_BLOCKS, Blocks, View, final_block, live_blocks, live_start
 from app.watcher.rpc.faults import FaultyAnswer, Incomplete, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rules.blocks import BlockId, Header
 from app.watcher.rules.logs.translation import Translation, Unreadable, head_event, reorged_event
-from app.watcher.rules.steps import Step, WaitingKind
+from app.watcher.rules.steps import Doubt, Step, WaitingKind
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 
 
@@ -152,12 +153,14 @@ def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
     waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
     if fetched is None:
         return _tried_again(view, read)
+    fetched, doubts = weighed_first(view, fetched)
     events: list[Event] = []
     if branch is not None:
         events += _rollback(view, branch, fetched.end, reported)
     translation = view.translated(fetched.logs, fetched.headers, waiting, fetched.end.number)
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
-    return Outcome(_step(view, read, events, translation), translation.unreadable)
+    read = replace(read, fetched=fetched)
+    return Outcome(_step(view, read, events, translation, doubts), translation.unreadable)
 
 
 def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reported) -> Iterator[Event]:
@@ -184,7 +187,9 @@ def _tried_again(view: View, read: _Read) -> Outcome:
     return Outcome(_step(view, read, again.events, again), again.unreadable)
 
 
-def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
+def _step(
+    view: View, read: _Read, events: Sequence[Event], translation: Translation, doubts: Sequence[Doubt] = ()
+) -> Step:
     fetched, branch = read.fetched, read.branch
     first_time = view.readings.live_to is None
     headers: list[Header] = [] if fetched is None else fetched.stored_headers()
@@ -199,7 +204,7 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         headers=headers,
         forget_headers_below=None if live_to is None else view.forgettable(live_to.number),
         spans=() if fetched is None else (fetched.span(),),
-        doubts=[] if fetched is None else new_doubts(view, fetched),
+        doubts=doubts,
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,

@@ -28,10 +28,10 @@ from app.watcher.loop.findings import (
     case_of,
     is_open,
     name_urls,
-    new_doubts,
     next_doubt,
     said_of,
     settled,
+    weighed_first,
 )
 from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import OURS, Blocks, View, span_to_read_again, spans_to_reread
@@ -142,12 +142,12 @@ def _read_again(view: View, span: Span, reported: Reported) -> Outcome:
     """
     blocks = Blocks(span.first, span.last)
     fetched, _ = read_from(view, lambda node: fetch_all(view, node, blocks))
+    returned = fetched.logs
+    fetched, new = weighed_first(view, fetched, said_of(view, reported, blocks))
     foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
-    foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
+    foreign -= {log_id(view.terms.chain_id, log) for log in returned}
     stored = {block: each for block, each in view.readings.doubts.items() if span.first <= block <= span.last}
-    doubts = stored | {
-        each.block: each for each in new_doubts(view, fetched, said_of(view, reported, blocks))
-    }
+    doubts = stored | {doubt.block: doubt for doubt in new}
     left = {block for block, doubt in doubts.items() if doubt.disputed}
     logs = [log for log in fetched.logs if log.block not in left]
     answer = corrected(

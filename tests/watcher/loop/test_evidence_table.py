@@ -297,6 +297,22 @@ def test_invented_payout_is_retracted_after_outage(watched: Watched, minutes: in
     assert world.status(INVENTED) == PENDING
 
 
+@pytest.mark.parametrize("on", WITHOUT_ROOTS)
+def test_false_payout_stays_out_when_its_block_is_read_again(watched: Watched, on: Chain) -> None:
+    """The block above it is replaced. So it is read again, by the URL that invented the payout."""
+    world = World(watched, 3, on)
+    number = watched.chain.head.number + 1
+    does("invents a payout, with receipts that hold it")(watched.nodes[1], number)
+    world.mine(1, SEND, PAYOUT)
+    world.mine()
+    world.polls()
+    assert world.named == "B"
+    watched.chain.reorg(1)
+    for _ in range(6):  # B is used again after a minute
+        world.polls(seconds=100)
+        assert (world.status(PAID), world.status(INVENTED)) == (DELIVERED, PENDING)
+
+
 def test_url_that_is_down_gets_few_requests(watched: Watched) -> None:
     world = World(watched, 2)
     does("does not answer")(watched.nodes[1], 0)
