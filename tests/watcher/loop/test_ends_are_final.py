@@ -11,9 +11,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask.testing import FlaskClient
 
+from app.transfers.rules.events.event_types import TransferReleased
 from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import BlockNumber
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
+from app.watcher.services.readings import reported
 from tests.feed.services.world import NOW, event, feed, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FalseBlock
@@ -150,6 +153,12 @@ def served(world: World, number: int) -> list[int]:
     return found
 
 
+def payouts_reported(world: World, number: int) -> bool:
+    """Whether a payout in this block was ever reported, also where that was retracted."""
+    facts = reported(world.watched.database, CHAIN, BlockNumber(number), BlockNumber(number))
+    return any(isinstance(each.event, TransferReleased) for each in facts)
+
+
 def test_payout_of_a_contract_that_was_added(watched: Watched) -> None:
     world = World(watched, 2, Chain.NO_ROOTS)
     feed(watched.app, sent(FROM_VAULT, AT, src_chain_id=OTHER, dst_chain_id=CHAIN, amount=str(990 * 10**12)))
@@ -162,6 +171,22 @@ def test_payout_of_a_contract_that_was_added(watched: Watched) -> None:
     world.begin()
     assert len(served(world, FROM_VAULT)) <= 2
     assert world.status(FROM_VAULT) != DELIVERED
+
+
+def test_payout_known_to_be_false_is_not_reported(watched: Watched) -> None:
+    """The first and the third URL denied it. After a contract was added the second one is read first."""
+    world = World(watched, 3, Chain.NO_ROOTS)
+    number = watched.chain.head.number + 1
+    logs = (unrelated(number), SEND, relay(INVENTED, tx="false"))
+    world.nodes[1].false[number] = FalseBlock(logs, "false", True)
+    world.mine(1, SEND)
+    world.polls(3)
+    world.mine(8)
+    watched.changes["vaults"] = frozenset({VAULT})
+    world.nodes[0].fault = lambda _body: (500, {}, b"")
+    world.begin()
+    world.polls(3)
+    assert not payouts_reported(world, number)
 
 
 def test_payout_below_the_first_block_of_before(watched: Watched) -> None:
