@@ -278,19 +278,20 @@ def _matching(filters: TransferFilters, order: Order, source: Any) -> Select[*tu
     """The transfers that meet the filters: all where there are few.
 
     PostgreSQL takes the amounts of one token for as great as those of all. It would expect many of a greater
-    amount, and read the table until it has found enough. So amounts are read in the order of their index.
+    amount, and read the table until it has found enough. So where only amounts filter, they are read in the
+    order of their index. With a further filter that would read amounts that this one leaves out.
     """
     columns = (source.transfer_id, source.src_chain_id, order.key(source).label("key"))
-    if not filters.amounts or source is not Transfer:
+    amounts = filters.amounts or {}
+    of_source = {chain: each for chain, each in amounts.items() if filters.src_chain_id in (None, chain)}
+    are_alone = replace(filters, src_chain_id=None, symbol=None, amounts=None) == TransferFilters()
+    are_bounded = any(each.least > 0 or each.most < MAX_UINT256 for each in of_source.values())
+    if source is not Transfer or not are_alone or not are_bounded:
         return select(*columns).where(*filters.conditions(source)).limit(at_most(FEW + 1))
-    others = replace(filters, symbol=None, amounts=None).conditions(source)
-    by_amount = exact_order(source.amount)
+    by_amount = exact_order(Transfer.amount)
     of_chains = [
-        select(*columns)
-        .where(filters.has_amount(chain, source), *others)
-        .order_by(by_amount)
-        .limit(at_most(FEW + 1))
-        for chain in filters.amounts
+        select(*columns).where(filters.has_amount(chain)).order_by(by_amount).limit(at_most(FEW + 1))
+        for chain in of_source
     ]
     together = union_all(*(select(each.subquery()) for each in of_chains)).subquery()
     return select(together).limit(at_most(FEW + 1))

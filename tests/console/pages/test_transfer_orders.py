@@ -345,28 +345,52 @@ def test_no_order_reads_the_whole_table(
     assert [plan for plan in seen if "ix_transfers_token_amount" in plan]
 
 
+SMALL = ("USDT", 1, 2)
+GREAT = ("CELR", 10**12, 3)
+"""A token, its amount and the chain that it goes to, of half of the transfers each."""
+
+
+def plans_of_amounts(
+    app: Flask, database: Database, snapshots: SnapshotSource, **filters: str
+) -> tuple[ListCount, list[str]]:
+    """The count of a list of USDT among thousands of transfers, and the plans of its selects."""
+    known = {"status": 5, "refund_reason": 0, "updated_at": NOW, "src_chain_id": 1}
+    rows = [
+        {"transfer_id": n.to_bytes(32, "big"), "symbol": symbol, "amount": amount, "dst_chain_id": chain}
+        for n, (symbol, amount, chain) in enumerate([SMALL, GREAT] * 3_000)
+    ]
+    with writing(database.engine) as connection:
+        connection.execute(insert(Transfer).values(**known), rows)
+    with database.engine.begin() as connection:
+        connection.execute(text("ANALYZE transfers"))
+    wanted = requested(app, token="USDT", **filters)
+    with plans(database.reads, as_small=True) as seen:
+        page = list_transfers(database, snapshots, wanted.filters, None, 20, wanted.order)
+    return page.count, seen
+
+
 @pytest.mark.postgresql_alone
 @pytest.mark.parametrize("more", [{}, {"src": "1"}, {"sort": "largest"}])
-def test_amounts_of_a_token_without_great_ones_are_read_by_index(
+def test_great_amounts_of_a_token_without_any_are_read_by_index(
     app: Flask,
     database: Database,
     snapshots: SnapshotSource,
     monkeypatch: pytest.MonkeyPatch,
     more: dict[str, str],
 ) -> None:
-    """Others of the table are great: PostgreSQL expects to find some soon, wherever it reads."""
-    known = {"status": 5, "refund_reason": 0, "updated_at": NOW, "src_chain_id": 1}
-    rows = [
-        {"transfer_id": n.to_bytes(32, "big"), "symbol": symbol, "amount": amount}
-        for n, (symbol, amount) in enumerate([("USDT", 1), ("CELR", 10**12)] * 3_000)
-    ]
-    with writing(database.engine) as connection:
-        connection.execute(insert(Transfer).values(**known), rows)
-    with database.engine.begin() as connection:
-        connection.execute(text("ANALYZE transfers"))
+    """PostgreSQL expects to find some soon, wherever it reads: others of the table are great."""
     monkeypatch.setattr(lists, "FEW", 20)
-    wanted = requested(app, token="USDT", least="1000", **more)
-    with plans(database.reads, as_small=True) as seen:
-        page = list_transfers(database, snapshots, wanted.filters, None, 20, wanted.order)
-    assert page.count == ListCount(0)
+    count, seen = plans_of_amounts(app, database, snapshots, least="1000", **more)
+    assert count == ListCount(0)
     assert seen and not [plan for plan in seen if "Seq Scan on transfers" in plan]
+
+
+@pytest.mark.postgresql_alone
+def test_amounts_that_miss_another_filter_are_not_walked(
+    app: Flask, database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No USDT goes to the chain of the others. PostgreSQL expects to find some soon by their amounts."""
+    monkeypatch.setattr(lists, "FEW", 20)
+    count, seen = plans_of_amounts(app, database, snapshots, least="0.000001", dst="3")
+    assert count == ListCount(0)
+    assert seen and not [plan for plan in seen if "ix_transfers_token_amount" in plan]
