@@ -207,7 +207,8 @@ def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent
         for port in (found.metrics, found.health):
             with pytest.raises(OSError, match="refused"):
                 socket.create_connection(("127.0.0.1", port), timeout=5)
-        assert directory.exists() == (sent == signal.SIGKILL)
+        # What SIGKILL leaves is removed by the next gateway that starts here, perhaps by one of another test.
+        assert sent == signal.SIGKILL or not directory.exists()
 
 
 def test_reload_and_upgrade_keep_ports(tmp_path: Path, sqlite_template: Path) -> None:
