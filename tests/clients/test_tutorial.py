@@ -32,6 +32,8 @@ PYTHON = [block for block in RUN if block.heading == "Python"]
 TYPESCRIPT = [
     block for block in RUN if block.heading == "TypeScript" or (block in PYTHON and block.fence == "text")
 ]
+"""With what they print, which the page shows once, below the heading of Python."""
+
 NAMED = re.compile(r"(?://|#) (tutorial/[\w./]+)\n")
 """The first line of a program: where it is saved."""
 
@@ -144,12 +146,13 @@ def kill_and_leave_nothing(make: subprocess.Popen[bytes]) -> None:
     assert left == []
 
 
-def test_page_has_every_variant() -> None:
+def test_both_languages_have_every_program_and_no_block_is_left_out() -> None:
+    """A block in none of the parts would be tried by no test."""
     names = [[f"tutorial/typescript/{name}.ts" for name in PROGRAMS]]
     names.append([f"tutorial/python/{name}.py" for name in PROGRAMS])
     assert [list(programs_of(blocks)) for blocks in (TYPESCRIPT, PYTHON)] == names
     parts = (START, ACCOUNTS, HTTP, TYPESCRIPT, PYTHON)
-    assert [len(blocks) > 1 for blocks in parts] == [True] * len(parts)
+    assert all(len(blocks) > 1 for blocks in parts), "each has at least a command and what it prints"
     assert {block.line for blocks in parts for block in blocks} == {block.line for block in RUN}
 
 

@@ -150,11 +150,13 @@ def test_unknown_proposal_is_refused(app: Flask, first: Visitor, database: Datab
     assert document(database)["chains"][0]["name"] == "Ethereum"
 
 
-def test_row_not_shown_is_not_proposed(first: Visitor, database: Database) -> None:
+def test_edit_without_the_form_is_not_proposed(first: Visitor, database: Database) -> None:
+    """Without the form's hidden field ``seen`` nobody knows which version of the row the operator saw."""
     path = f"/admin/routes/{shown(database, 'routes', 'USDT', 1, 56).row_id}"
-    fee = {"base_fee": "1", "base_fee_unit": "tokens"}
-    answer = first.post(path, fee | {"confirm": "1", "change_reason": WHY})
+    fee_without_seen = {"base_fee": "1", "base_fee_unit": "tokens"}
+    answer = first.post(path, fee_without_seen | {"confirm": "1", "change_reason": WHY})
     assert "Changed while you were editing" in answer.text
+    assert first.get("/admin/proposals/2").status_code == 404, "PAGE, number 1, is the only proposal"
 
 
 def test_without_setting_proposals_are_hidden(operator: Visitor) -> None:

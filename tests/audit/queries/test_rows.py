@@ -22,11 +22,11 @@ NOT_MADE = ("two_persons.propose", "two_persons.approve", "sandbox.freshen", "ne
 @pytest.mark.parametrize("action", [*MADE, *NOT_MADE])
 def test_records_of_changes_that_were_made(action: str, database: Database, audit_keys: AuditKeys) -> None:
     with writing(database.engine) as connection:
-        number = record(connection, audit_keys, TESTER, action, "chain 56", now=NOON)
+        number = record(connection, audit_keys, TESTER, action, subject="chain 56", now=NOON)
     with reading(database.engine) as connection:
         found = [
             network_record(connection, number) is not None,
-            bool(records_of_row(connection, "chain 56")),
+            bool(records_of_row(connection, subject="chain 56")),
             changes_network(action),
         ]
     assert found == [action in MADE] * 3

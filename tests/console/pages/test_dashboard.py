@@ -257,14 +257,18 @@ def test_freshness_of_chains_and_feed(app: Flask, database: Database, snapshots:
 
 
 def test_outcomes_of_estimates(database: Database) -> None:
+    """Of the 60 minutes that end with NOW, the time of the database's clock."""
     minute = int(NOW.timestamp()) // 60
-    rows = [(0, 0, "", 60), (0, 1004, "not_enough_liquidity", 30), (-59, 500, "chain_disabled", 10)]
+    answered = (0, "")  # the code and the reason where nothing was refused
+    rows = [(0, *answered, 60), (0, 1004, "not_enough_liquidity", 30), (-59, 500, "chain_disabled", 10)]
+    too_old = (-60, 1017, "total_cap", 5)
     with writing(database.engine) as connection:
-        for ago, code, reason, count in [*rows, (-60, 1017, "total_cap", 5)]:
-            values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
+        for offset, code, reason, count in [*rows, too_old]:
+            values = {"minute": minute + offset, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
     got = estimate_summary(database)
-    assert (got.requested, got.answered, len(got.minutes)) == (100, 60, 60)
+    assert (got.requested, got.answered) == (60 + 30 + 10, 60)
+    assert len(got.minutes) == 60, "also those without an estimate, the oldest first"
     assert [(line.code, line.words, line.count, line.share) for line in got.refusals] == [
         (1004, "The destination pool holds too little", 30, "30.0 %"),
         (500, "A chain is stopped", 10, "10.0 %"),

@@ -97,12 +97,16 @@ def test_counts_are_those_of_the_transfers(sandbox: Flask) -> None:
 def test_trend_counts_unconfigured_token_without_amounts(
     database: Database, snapshots: SnapshotSource
 ) -> None:
-    row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
+    """Without its decimals nobody knows how many tokens the units are."""
+    span = {"hours": 1, "span": hour_of(NOW)}  # the hour of NOW
+    row = span | {"kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(database.engine) as connection:
         connection.execute(insert(TrendCount).values(**row, symbol="GONE", **counts))
     day = trend(database, snapshots, Period.DAY)
-    assert (day.total.begun, day.unmeasured, day.tokens) == (3, 3, ())
+    assert day.total.begun == counts["begun"]
+    assert day.unmeasured == counts["begun"], "transfers whose amounts are left out"
+    assert day.tokens == (), "amounts by token"
 
 
 @pytest.mark.postgresql_alone
