@@ -205,9 +205,8 @@ def _branch(view: View, node: Node, look: Look, last_read: BlockId) -> Branch | 
         # All is replaced, as it may be soon after the start. Where the old branch begins is not needed:
         # nothing was read there.
         below = _below_all(view, node)
-        return _checked(
-            view, Branch(below, fork.replaced, BlockNumber(below.number + 1), below.hash), last_read
-        )
+        branch = Branch(below, fork.replaced, BlockNumber(below.number + 1), below.hash)
+        return _checked(view, branch, last_read)
     name = look.head.hash
     if fork.from_block <= look.head.number and (own := node.header(fork.from_block)) is not None:
         name = own.hash
