@@ -105,14 +105,15 @@ class Case(Struct):
         lost = (unseen(tx) for tx in self.said.txs if tx not in seen and tx not in self.foreign)
         return self.reported.union(lost)
 
-    def hear(self, voice: Voice, logs: Sequence[Log]) -> None:
-        """Note a voice's answer to ``eth_getLogs``."""
+    def hear(self, voice: Voice, logs: Sequence[Log]) -> Mapping[Entry, Log]:
+        """Note a voice's answer to ``eth_getLogs``. Returns its logs, each under what it says."""
         entries = entries_of(logs)
         self._note(entries)
         self.fresh.add(voice)
         if entries:
             self.named.add(voice)
         self._heard(voice, Answer(logs=frozenset(entries)))
+        return entries
 
     def note_reported(self, first: Voice, *, is_known: bool) -> None:
         """Note which entries were reported, where that was not stored.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from app.transfers.rules.events.event_types import ChainHead
 from app.values.identifiers import BlockNumber
-from app.watcher.loop.cases import NOTHING_SAID, Case, Said, entries_of
+from app.watcher.loop.cases import NOTHING_SAID, Case, Said
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.view import Blocks, View
 from app.watcher.rpc.faults import FaultyAnswer, Incomplete
@@ -211,10 +211,10 @@ def weighed_first(
             before = None
         case = Case(view, block) if before is None else case_of(view, before)
         case.said = said.get(number, NOTHING_SAID)
-        case.hear(voice, logs)
+        returned = case.hear(voice, logs)
         case.final |= case.known_of(case.logs)
         each = settled(case, case.weighed(), before, is_live=True)
-        true += [log for entry, log in entries_of(logs).items() if entry in each.finding.true]
+        true += [log for entry, log in returned.items() if entry in each.finding.true]
         doubts += [] if each.doubt is None else [each.doubt]
     return replace(fetched, logs=true), doubts
 
