@@ -394,3 +394,15 @@ def test_amounts_that_miss_another_filter_are_not_walked(
     count, seen = plans_of_amounts(app, database, snapshots, least="0.000001", dst="3")
     assert count == ListCount(0)
     assert seen and not [plan for plan in seen if "ix_transfers_token_amount" in plan]
+
+
+@pytest.mark.postgresql_alone
+def test_amounts_without_bounds_are_counted_in_any_order(
+    app: Flask, database: Database, snapshots: SnapshotSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first rows that are found will do: the order of their amounts would read others for nothing."""
+    monkeypatch.setattr(lists, "FEW", 20)
+    count, seen = plans_of_amounts(app, database, snapshots, sort="largest")
+    (counting,) = (plan for plan in seen if "CTE matching" in plan)
+    assert count == ListCount(20, at_least=True)
+    assert "ix_transfers_token_amount" not in counting
