@@ -101,6 +101,7 @@ def test_other_exception_is_internal_error() -> None:
 
 
 def test_wrong_method_gets_allowed_methods(client: FlaskClient) -> None:
+    """A status is requested by POST, or by GET with a query."""
     assert set(client.put(STATUS).headers["Allow"].split(", ")) == {"GET", "HEAD", "POST", "OPTIONS"}
 
 

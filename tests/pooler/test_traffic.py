@@ -100,7 +100,7 @@ def test_undeclared_pooler_breaks_statements(unknowing: Flask, caplog: pytest.Lo
 
 
 def test_limits_end_with_the_transaction(knowing: Flask) -> None:
-    """Those of the feed hold within its transactions, and what is lent next has the role's."""
+    """What a transaction of the feed sets ends with it: the same process then has the role's limits."""
     database = part_of(knowing, Database)
     query = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), pg_backend_pid()"
     with database.feed.connect() as connection, connection.begin():
@@ -109,5 +109,5 @@ def test_limits_end_with_the_transaction(knowing: Flask) -> None:
     for engine in (database.feed, database.reads, database.engine):
         with reading(engine) as connection:
             assert list(connection.exec_driver_sql(query).one()) == ["2s", "20s", process]
-    with writing(database.feed) as connection:
+    with writing(database.feed) as connection:  # its first statement waits for the lock, too: 60 s + 20 s
         assert list(connection.exec_driver_sql(query).one()) == ["20s", "80s", process]

@@ -62,8 +62,8 @@ def test_change_counts(checkout: Path, name: str) -> None:
     assert not venv.is_current(name)
 
 
-def test_everything_has_each_part(checkout: Path) -> None:
-    remember(venv.LOCK)
+def test_installed_lock_has_each_file_and_group(checkout: Path) -> None:
+    remember(venv.LOCK)  # as after an installation of the lock, which pins everything
     assert venv.is_current("requirements.txt")
     assert venv.is_current("docs")
 

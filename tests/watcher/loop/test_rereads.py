@@ -87,18 +87,18 @@ def test_logs_omitted_at_head_are_found(watched: Watched) -> None:
     expect_complete(watched)
 
 
-@pytest.mark.parametrize("receipts", [True, False])
+@pytest.mark.parametrize("receipts", [True, False], ids=["it has receipts", "it has none"])
 def test_other_url_finds_omitted_logs(watched: Watched, receipts: bool) -> None:
-    rng = random.Random(receipts)
-    watched.nodes.append(FakeNode(watched.chain, receipts=receipts))
+    rng = random.Random(receipts)  # each case has its own seed
+    watched.nodes.append(FakeNode(watched.chain, receipts=receipts))  # the other, honest URL
     watched.nodes[0].omit = omit = leaves_out(rng)
     fill(watched.chain, rng)
-    watched.chain.mine_many(10)
+    watched.chain.mine_many(10)  # every block with logs is final now
     watched.settle(watched.reader())
     misses, stored = watched.missed, watched.row
-    planted = sum(omit.gone.values())
+    planted = sum(omit.gone.values())  # the logs that the first URL left out
     assert sum(miss.missing for miss in misses) == planted > 0
-    assert (stored.differed, stored.reread_to) == (len(misses), stored.live_to - 6)
+    assert (stored.differed, stored.reread_to) == (len(misses), stored.live_to - watched.finality)
     expect_complete(watched)
 
 
@@ -110,7 +110,7 @@ def test_headers_find_omitted_logs(watched: Watched) -> None:
     watched.settle(watched.reader())
     stored = watched.row
     assert sum(miss.missing for miss in watched.missed) == sum(omit.gone.values()) > 0
-    assert stored.proven_to == stored.live_to - 6
+    assert stored.proven_to == stored.live_to - watched.finality
     expect_complete(watched)
 
 

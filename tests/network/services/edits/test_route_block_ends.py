@@ -83,18 +83,19 @@ def test_a_preview_counts_with_the_end(database: Database, two_persons: TwoPerso
 @pytest.mark.parametrize(
     ("change", "waits"),
     [
-        ({"expires_at": None}, False),
-        ({"expires_at": NOON + 2 * HOUR, "reason": "longer"}, False),
-        ({"both_directions": True}, False),
-        ({"expires_at": NOON + HOUR / 2}, True),
-        ({"expires_at": NOON + HOUR / 2, "both_directions": True}, True),
-        ({"expires_at": NOON + 2 * HOUR, "both_directions": True}, False),
-        ({"reason": "only words"}, True),
+        pytest.param({"expires_at": None}, False, id="no end"),
+        pytest.param({"expires_at": NOON + 2 * HOUR, "reason": "longer"}, False, id="later, other words"),
+        pytest.param({"both_directions": True}, False, id="both ways"),
+        pytest.param({"expires_at": NOON + HOUR / 2}, True, id="earlier"),
+        pytest.param({"expires_at": NOON + HOUR / 2, "both_directions": True}, True, id="earlier, both ways"),
+        pytest.param({"expires_at": NOON + 2 * HOUR, "both_directions": True}, False, id="later, both ways"),
+        pytest.param({"reason": "only words"}, True, id="only other words"),
     ],
 )
-def test_only_weaker_blocks_need_second_person(change: dict[str, object], waits: bool) -> None:
+def test_only_stronger_blocks_need_no_second_person(change: dict[str, object], waits: bool) -> None:
+    """A stop cannot wait. Every other change does, also one that weakens nothing."""
     section = EDITABLE["route_blocks"]
     before = section.schema.load(BLOCK)
     rule = TwoPersons(frozenset({"route_blocks"}), HOUR)
-    found = sections_that_wait(rule, [Change(section, before, before | change, 0)])
+    found = sections_that_wait(rule, [Change(section, before, after=before | change, index=0)])
     assert found == (["route_blocks"] if waits else [])
